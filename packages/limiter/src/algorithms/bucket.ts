@@ -1,0 +1,326 @@
+/**
+ * token_bucket, gcra and leaky_bucket are one thing: TAT, the time at which the bucket is full again.
+ * A take moves it later by the cost's time; it may never lie more than the burst's time ahead.
+ * (gcra has a burst of 1 by default; a leaky bucket's burst is its queue and the one being served.)
+ *
+ * Row: TAT t, its fraction f, the amount f is a fraction of, the time of the last write.
+ * A row of zeros is a bucket nobody has used.
+ *
+ * TAT is never clamped to now + burst: a clock that swings to and fro would mint tokens.
+ */
+import { BUCKET, HORIZON_US, type LimitNumbers, limitNumbers } from './limit-numbers.js'
+import { span, spanned, tokens } from './token-time.js'
+import {
+  GO_AT,
+  MARK,
+  MARK_REST,
+  NEVER,
+  NOT_NOW,
+  type Numbers,
+  REMAINING,
+  RESET_AT,
+  STATUS,
+  YES,
+} from './verdict.js'
+
+export const BUCKET_WIDTH = 4
+const T = 0
+const F = 1
+const AMOUNT = 2
+const LAST = 3
+
+/** The most tokens a bucket in debt may owe. */
+const MOST_OWED = 2_000_000_000
+
+/** The last result of `current`: TAT under the limit's own amount. */
+const tat: number[] = [0.5, 0.5]
+
+/**
+ * TAT as the limit in force counts it. A row written under another amount is converted at the moment
+ * the numbers changed, or its last write if that was later: what was used stays used, and the time
+ * between refills at the rate that was in force. Reads only: a denial need not write the conversion,
+ * because it comes out the same again.
+ */
+function current(row: Numbers, at: number, limit: LimitNumbers, now: number): void {
+  const t = row[at + T]!
+  const f = row[at + F]!
+  const amount = row[at + AMOUNT]!
+  tat[0] = t
+  tat[1] = f
+  if (amount === limit.amount || amount === 0) return
+  const x = Math.min(now, Math.max(limit.since, row[at + LAST]!))
+  let ceiling = t
+  if (f > 0) ceiling = t + 1
+  tat[0] = ceiling
+  tat[1] = 0
+  if (ceiling <= x) return
+  convert(t - x, f, amount, x, limit)
+}
+
+/** Into `tat`: x plus the duration (t, f) of the old amount, token for token, under the new one. */
+function convert(t: number, f: number, amount: number, x: number, limit: LimitNumbers): void {
+  const old = limitNumbers(BUCKET, amount, limit.window, 1, false)
+  const used = tokens(t, f, old, MOST_OWED)
+  span(used, old)
+  let restT = t - spanned[0]!
+  let restF = f - spanned[1]!
+  if (restF < 0) {
+    restT = restT - 1
+    restF = restF + amount
+  }
+  if ((used / limit.amount) * limit.window > HORIZON_US) {
+    tat[0] = x + HORIZON_US
+    tat[1] = 0
+    return
+  }
+  span(used, limit)
+  tat[0] = x + spanned[0]!
+  tat[1] = spanned[1]!
+  if (restT > 0 || restF > 0) {
+    tat[0] = tat[0] + Math.ceil(((restT + restF / amount) * amount) / limit.amount) + 1
+  }
+}
+
+export function decideBucket(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  cost: number,
+  now: number,
+  out: Numbers,
+  o: number,
+): void {
+  let t = row[at + T]!
+  let f = row[at + F]!
+  const amount = row[at + AMOUNT]!
+  if (amount !== limit.amount && amount !== 0) {
+    current(row, at, limit, now)
+    t = tat[0]!
+    f = tat[1]!
+  }
+  if (t < now) {
+    t = now
+    f = 0
+  }
+  if (limit.rest === 0) {
+    decideWhole(t, limit, cost, now, out, o)
+    return
+  }
+  let base = t
+  if (f > 0) base = t + 1
+  out[o + RESET_AT] = base
+  let roomT = now + limit.burstWhole - t
+  let roomF = limit.burstRest - f
+  if (roomF < 0) {
+    roomT = roomT - 1
+    roomF = roomF + limit.amount
+  }
+  out[o + REMAINING] = tokens(roomT, roomF, limit, limit.burst)
+  if (cost > limit.burst) {
+    out[o + STATUS] = NEVER
+    out[o + GO_AT] = 0
+    return
+  }
+  span(cost, limit)
+  let newT = t + spanned[0]!
+  let newF = f + spanned[1]!
+  if (newF >= limit.amount) {
+    newT = newT + 1
+    newF = newF - limit.amount
+  }
+  out[o + MARK] = newT
+  out[o + MARK_REST] = newF
+  const topT = now + limit.burstWhole
+  if (newT < topT || (newT === topT && newF <= limit.burstRest)) {
+    out[o + STATUS] = YES
+    out[o + GO_AT] = now
+    if (limit.queues) out[o + GO_AT] = base
+    return
+  }
+  out[o + STATUS] = NOT_NOW
+  let goAt = newT - limit.burstWhole
+  if (newF > limit.burstRest) goAt = goAt + 1
+  out[o + GO_AT] = goAt
+}
+
+/** The same where a token's time is whole microseconds, so that no fraction exists: most limits. */
+function decideWhole(
+  t: number,
+  limit: LimitNumbers,
+  cost: number,
+  now: number,
+  out: Numbers,
+  o: number,
+): void {
+  const top = now + limit.burstWhole
+  let remaining = 0
+  if (top > t) remaining = Math.min(limit.burst, Math.floor((top - t) / limit.whole))
+  out[o + REMAINING] = remaining
+  out[o + RESET_AT] = t
+  if (cost > limit.burst) {
+    out[o + STATUS] = NEVER
+    out[o + GO_AT] = 0
+    return
+  }
+  const newT = t + cost * limit.whole
+  out[o + MARK] = newT
+  out[o + MARK_REST] = 0
+  if (newT > top) {
+    out[o + STATUS] = NOT_NOW
+    out[o + GO_AT] = newT - limit.burstWhole
+    return
+  }
+  out[o + STATUS] = YES
+  out[o + GO_AT] = now
+  if (limit.queues) out[o + GO_AT] = t
+}
+
+export function takeBucket(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  cost: number,
+  now: number,
+  out: Numbers,
+  o: number,
+): void {
+  const t = out[o + MARK]!
+  const f = out[o + MARK_REST]!
+  write(row, at, limit, t, f, now)
+  out[o + REMAINING] = out[o + REMAINING]! - cost
+  let resetAt = t
+  if (f > 0) resetAt = t + 1
+  out[o + RESET_AT] = resetAt
+}
+
+function write(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  t: number,
+  f: number,
+  now: number,
+): void {
+  row[at + T] = t
+  row[at + F] = f
+  row[at + AMOUNT] = limit.amount
+  if (now > row[at + LAST]!) row[at + LAST] = now
+}
+
+/** Moves TAT earlier by n tokens. */
+function giveBack(row: Numbers, at: number, limit: LimitNumbers, n: number, now: number): void {
+  span(n, limit)
+  let t = row[at + T]! - spanned[0]!
+  let f = row[at + F]! - spanned[1]!
+  if (f < 0) {
+    t = t - 1
+    f = f + limit.amount
+  }
+  write(row, at, limit, t, f, now)
+}
+
+/**
+ * Gives back up to n of a take that left TAT at (mark, markRest) under `amount`. `since` is how many
+ * tokens were given back to this row after that take: each moved the take up the queue. Never more
+ * than time has left of it; the caller adds what is returned to the row's sum of refunds.
+ */
+export function refundBucket(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  n: number,
+  now: number,
+  mark: number,
+  markRest: number,
+  amount: number,
+  since: number,
+): number {
+  if (row[at + AMOUNT] !== amount || limit.amount !== amount || since < 0) return 0
+  if (limit.queues && (row[at + T] !== mark || row[at + F] !== markRest)) return 0
+  if ((since / amount) * limit.window > HORIZON_US || since > MOST_OWED) return 0
+  span(since, limit)
+  let t = mark - now - spanned[0]!
+  let f = markRest - spanned[1]!
+  if (f < 0) {
+    t = t - 1
+    f = f + amount
+  }
+  const given = tokens(t, f, limit, n)
+  if (given > 0) giveBack(row, at, limit, given, now)
+  return given
+}
+
+/** Tokens in use, rounded up. */
+function usedUp(limit: LimitNumbers, now: number): number {
+  let t = tat[0]!
+  const f = tat[1]!
+  t = t - now
+  if (t < 0 || (t === 0 && f === 0)) return 0
+  const used = tokens(t, f, limit, MOST_OWED)
+  span(used, limit)
+  if (spanned[0] === t && spanned[1] === f) return used
+  return used + 1
+}
+
+/** Adds n tokens, at most to full. The caller adds n to the row's sum of refunds. Returns what was used of it. */
+export function grantBucket(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  n: number,
+  now: number,
+): number {
+  current(row, at, limit, now)
+  const used = usedUp(limit, now)
+  if (used === 0) return 0
+  if (n >= used) {
+    write(row, at, limit, now, 0, now)
+    return used
+  }
+  write(row, at, limit, tat[0]!, tat[1]!, now)
+  giveBack(row, at, limit, n, now)
+  return n
+}
+
+/** Takes n tokens whatever is there: what is missing is debt that delays later requests. Returns what it could take. */
+export function chargeBucket(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  n: number,
+  now: number,
+): number {
+  current(row, at, limit, now)
+  let t = tat[0]!
+  let f = tat[1]!
+  const used = usedUp(limit, now)
+  if (used === 0) {
+    t = now
+    f = 0
+  }
+  const time = Math.floor(((HORIZON_US - (t - now)) / limit.window) * limit.amount)
+  const taken = Math.max(0, Math.min(n, MOST_OWED - used, time))
+  span(taken, limit)
+  t = t + spanned[0]!
+  f = f + spanned[1]!
+  if (f >= limit.amount) {
+    t = t + 1
+    f = f - limit.amount
+  }
+  write(row, at, limit, t, f, now)
+  return taken
+}
+
+/** Makes the bucket full. The caller adds the result to the row's sum of refunds, so that no older receipt gives anything. */
+export function resetBucket(row: Numbers, at: number, limit: LimitNumbers, now: number): number {
+  current(row, at, limit, now)
+  const used = usedUp(limit, now)
+  if (used > 0) write(row, at, limit, now, 0, now)
+  return used
+}
+
+/** When the row says nothing any more. */
+export function bucketEmptyAt(row: Numbers, at: number): number {
+  if (row[at + F]! > 0) return row[at + T]! + 1
+  return row[at + T]!
+}

@@ -1,0 +1,181 @@
+/**
+ * sliding_window_log: every take with its stamp, so that every window, wherever it starts, holds at
+ * most the limit. The entries live beside the row, behind a port.
+ *
+ * Row: the sum of all entries, the latest `now` that admitted. Time is never earlier than the latter.
+ * Only a take trims: a denial that trimmed, then a clock stepping back, would mint.
+ */
+import type { LimitNumbers } from './limit-numbers.js'
+import {
+  GO_AT,
+  MARK,
+  MARK_REST,
+  NEVER,
+  NOT_NOW,
+  type Numbers,
+  REMAINING,
+  RESET_AT,
+  STATUS,
+  YES,
+} from './verdict.js'
+
+export const SLIDING_LOG_WIDTH = 2
+const SUM = 0
+const SEEN = 1
+
+/** Entries in ascending order of their stamps, no two with the same. */
+export interface LogEntries {
+  count(): number
+  stamp(i: number): number
+  cost(i: number): number
+  setCost(i: number, cost: number): void
+  push(stamp: number, cost: number): void
+  dropOldest(n: number): void
+  dropNewest(): void
+}
+
+/** The last result of `measure`: how many entries have left the window, and their sum. */
+const left: number[] = [0.5, 0.5]
+
+function measure(limit: LimitNumbers, entries: LogEntries, time: number): void {
+  const edge = time - limit.window
+  const count = entries.count()
+  let i = 0
+  let sum = 0
+  while (i < count && entries.stamp(i) <= edge) {
+    sum = sum + entries.cost(i)
+    i = i + 1
+  }
+  left[0] = i
+  left[1] = sum
+}
+
+function newestLeavesAt(limit: LimitNumbers, entries: LogEntries, now: number): number {
+  const count = entries.count()
+  if (count > left[0]!) return entries.stamp(count - 1) + limit.window
+  return now
+}
+
+export function decideSlidingLog(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  cost: number,
+  now: number,
+  out: Numbers,
+  o: number,
+  entries: LogEntries,
+): void {
+  const time = Math.max(now, row[at + SEEN]!)
+  measure(limit, entries, time)
+  const used = row[at + SUM]! - left[1]!
+  out[o + REMAINING] = Math.max(0, limit.amount - used)
+  out[o + RESET_AT] = newestLeavesAt(limit, entries, now)
+  out[o + GO_AT] = now
+  out[o + MARK] = Math.ceil(time / limit.cell) * limit.cell
+  out[o + MARK_REST] = cost
+  if (cost > limit.amount) {
+    out[o + STATUS] = NEVER
+  } else if (used + cost <= limit.amount) {
+    out[o + STATUS] = YES
+  } else {
+    out[o + STATUS] = NOT_NOW
+    let missing = used + cost - limit.amount
+    let i = left[0]!
+    missing = missing - entries.cost(i)
+    while (missing > 0) {
+      i = i + 1
+      missing = missing - entries.cost(i)
+    }
+    out[o + GO_AT] = entries.stamp(i) + limit.window
+  }
+}
+
+export function takeSlidingLog(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  cost: number,
+  now: number,
+  out: Numbers,
+  o: number,
+  entries: LogEntries,
+): void {
+  chargeSlidingLog(row, at, limit, cost, now, entries)
+  out[o + REMAINING] = out[o + REMAINING]! - cost
+  out[o + RESET_AT] = out[o + MARK]! + limit.window
+}
+
+/** Shortens the entry, if it is still there. */
+export function refundSlidingLog(
+  row: Numbers,
+  at: number,
+  n: number,
+  mark: number,
+  entries: LogEntries,
+): number {
+  for (let i = entries.count() - 1; i >= 0 && entries.stamp(i) >= mark; i--) {
+    if (entries.stamp(i) === mark) {
+      const given = Math.min(n, entries.cost(i))
+      entries.setCost(i, entries.cost(i) - given)
+      row[at + SUM] = row[at + SUM]! - given
+      return given
+    }
+  }
+  return 0
+}
+
+/** Drops from the newest entry on. */
+export function grantSlidingLog(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  n: number,
+  now: number,
+  entries: LogEntries,
+): number {
+  measure(limit, entries, Math.max(now, row[at + SEEN]!))
+  let given = 0
+  while (given < n && entries.count() > left[0]!) {
+    const newest = entries.count() - 1
+    const cost = entries.cost(newest)
+    if (cost <= n - given) {
+      entries.dropNewest()
+      given = given + cost
+    } else {
+      entries.setCost(newest, cost - (n - given))
+      given = n
+    }
+  }
+  row[at + SUM] = row[at + SUM]! - given
+  return given
+}
+
+export function chargeSlidingLog(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  n: number,
+  now: number,
+  entries: LogEntries,
+): number {
+  const time = Math.max(now, row[at + SEEN]!)
+  measure(limit, entries, time)
+  entries.dropOldest(left[0]!)
+  const stamp = Math.ceil(time / limit.cell) * limit.cell
+  const newest = entries.count() - 1
+  if (newest >= 0 && entries.stamp(newest) === stamp) {
+    entries.setCost(newest, entries.cost(newest) + n)
+  } else {
+    entries.push(stamp, n)
+  }
+  row[at + SUM] = row[at + SUM]! - left[1]! + n
+  row[at + SEEN] = time
+  return n
+}
+
+export function slidingLogEmptyAt(limit: LimitNumbers, entries: LogEntries): number {
+  const count = entries.count()
+  if (count === 0) return 0
+  return entries.stamp(count - 1) + limit.window
+}

@@ -1,0 +1,97 @@
+/** How a limiter is made: from a single limit, from rules, or from rules compiled before. */
+import type { Clock } from './clock.js'
+import { SluiceError } from './errors.js'
+import { didYouMean, quote } from './faults.js'
+import { Limiter } from './limiter.js'
+import type { LimitText } from './limits/limit-text.js'
+import type { BuiltInScope, RuleInput, RulesDocument } from './rules/document.js'
+import { RuleSet } from './rules/rule-set.js'
+import { memoryStore } from './store/memory/memory-store.js'
+import type { Store } from './store/store.js'
+
+interface Parts {
+  /** Where the counters live; this process's memory unless given. */
+  readonly store?: Store
+  /** Milliseconds since the epoch; `Date.now` unless given. Read at every check. */
+  readonly clock?: Clock
+}
+
+type Rules<Scope extends string> = Readonly<Record<string, RuleInput<Scope>>>
+
+export interface LimiterOptions<Scope extends string>
+  extends Omit<RulesDocument<Scope>, 'rules'>,
+    Parts {
+  readonly rules: Rules<Scope> | RuleSet
+}
+
+const PARTS = ['store', 'clock']
+const DOCUMENT = [
+  'version',
+  'namespace',
+  'timezone',
+  'defaults',
+  'scopes',
+  'default_rule',
+  'tiers',
+  'overrides',
+  'costs',
+  'exemptions',
+  'blocks',
+]
+
+/** One limit for everyone, counted by `subject.key`. */
+export function createLimiter(
+  limit: LimitText | readonly LimitText[],
+  parts?: Parts,
+): Limiter<'key'>
+export function createLimiter<const Scope extends string>(
+  options: LimiterOptions<Scope>,
+): Limiter<Scope | BuiltInScope>
+export function createLimiter(what: unknown, parts: Parts = {}): Limiter {
+  if (typeof what === 'string' || Array.isArray(what)) {
+    const limits = what as LimitText[]
+    return build(RuleSet.compile({ rules: { limit: { scope: 'key', limits } } }), parts)
+  }
+  if (typeof what !== 'object' || what === null)
+    throw new SluiceError(
+      'invalid_options',
+      `expected a limit such as "10/s" or { rules }; got ${quote(what)}`,
+    )
+  const { store: _store, clock: _clock, ...document } = what as LimiterOptions<string>
+  if (document.rules instanceof RuleSet) {
+    const stray = Object.keys(document).find((field) => field !== 'rules')
+    if (stray !== undefined)
+      throw new SluiceError(
+        'invalid_options',
+        `${stray} is part of the compiled rules; give it where they are compiled`,
+        { field: stray },
+      )
+    return build(document.rules, what)
+  }
+  const unknown = Object.keys(document).find(
+    (field) => field !== 'rules' && !DOCUMENT.includes(field),
+  )
+  if (unknown !== undefined) {
+    const known = [...DOCUMENT, ...PARTS, 'rules']
+    throw new SluiceError(
+      'invalid_options',
+      `unknown option ${quote(unknown)}${didYouMean(unknown, known)}`,
+      { field: unknown },
+    )
+  }
+  return build(RuleSet.compile(document as RulesDocument), what)
+}
+
+function build(rules: RuleSet, { store, clock }: Parts): Limiter {
+  if (clock !== undefined && typeof clock !== 'function')
+    throw new SluiceError('invalid_options', `clock is ${quote(clock)}; expected a function`, {
+      field: 'clock',
+    })
+  if (store !== undefined && typeof store?.consume !== 'function')
+    throw new SluiceError(
+      'invalid_options',
+      `store is ${quote(store)}; expected one such as memoryStore()`,
+      { field: 'store' },
+    )
+  return new Limiter(rules, store ?? memoryStore(), clock ?? Date.now)
+}

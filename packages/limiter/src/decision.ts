@@ -1,0 +1,370 @@
+/**
+ * A decision: whether a request may pass, and everything that explains it. It keeps the store's numbers
+ * and works out what is asked for; deciding must not pay for what nobody reads.
+ */
+import { CONCURRENCY } from './algorithms/limit-numbers.js'
+import {
+  GO_AT,
+  MARK,
+  NEVER,
+  REMAINING,
+  RESET_AT,
+  STATUS,
+  VERDICT_WIDTH,
+  YES,
+} from './algorithms/verdict.js'
+import { describe } from './describe.js'
+import { HoldTicket } from './hold-ticket.js'
+import { type HeaderFamily, headersOf } from './http/headers.js'
+import { problemOf } from './http/problem.js'
+import type { Algorithm } from './limits/limit.js'
+import { Receipt } from './receipt.js'
+import type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
+import type { Entry } from './rules/rule.js'
+import {
+  ALLOWED,
+  DECIDED_AT,
+  FIRST_VERDICT,
+  type Transaction,
+  type Verdicts,
+  wasTaken,
+} from './store/store.js'
+
+export type State = 'normal' | 'warning' | 'throttled'
+export type Reason = 'limited' | 'blocked' | 'too_expensive' | 'store_down'
+
+/** What one limit of one rule says. */
+export interface LimitDecision {
+  readonly rule: string
+  readonly scope: string
+  readonly algorithm: Algorithm
+  readonly amount: number
+  /** What a full counter holds. */
+  readonly limit: number
+  readonly windowSeconds: number
+  readonly allowed: boolean
+  readonly remaining: number
+  readonly resetAtMs: number
+  /** Of a no: when to come back; null: never. */
+  readonly retryAfterMs: number | null
+  readonly unit: string
+  readonly shadow: boolean
+}
+
+interface Answer {
+  /** Numbers of the limit that blocks, or else is most restrictive; null where no limit applies. */
+  readonly limit: number | null
+  readonly remaining: number | null
+  readonly resetAtMs: number | null
+  readonly rule: string | null
+  readonly scope: string | null
+  readonly state: State
+  /** How long a leaky bucket wants the request held. */
+  readonly delayMs: number
+  readonly limits: readonly LimitDecision[]
+  /** An exemption let it through all rules. */
+  readonly exempt: boolean
+  /** An earlier answer again, for the same idempotency key. */
+  readonly replayed: boolean
+  readonly degraded: boolean
+  readonly degradedReason: string | null
+  /** For giving back what was taken; null if nothing was. */
+  readonly receipt: Receipt | null
+  /** The hold that a concurrency limit gave; null if none did. */
+  readonly hold: HoldTicket | null
+  toHeaders(families?: readonly HeaderFamily[]): Record<string, string>
+  toString(): string
+}
+
+export interface Allowed extends Answer {
+  readonly allowed: true
+}
+
+export interface Denied extends Answer {
+  readonly allowed: false
+  readonly reason: Reason
+  /** When to come back; null: never. */
+  readonly retryAfterMs: number | null
+  toResponse(families?: readonly HeaderFamily[]): Response
+}
+
+export type Decision = Allowed | Denied
+
+/** The limit that gives the top-level numbers. */
+export interface TopLimit {
+  readonly rule: CompiledRule
+  readonly limit: CompiledLimit
+  readonly value: string
+  /** Where its verdict stands. */
+  readonly at: number
+}
+
+export class DecisionRecord implements Answer {
+  readonly allowed: boolean
+  readonly state: State
+  /** @internal */ readonly transaction: Transaction
+  /** @internal */ readonly verdicts: Verdicts
+  /** @internal */ readonly top: TopLimit | null
+  /** @internal */ readonly entry: Entry | null
+  /** @internal */ readonly resource: string
+  private limitList: readonly LimitDecision[] | undefined
+  private ownReceipt: Receipt | null | undefined
+  private readonly replay: boolean
+
+  constructor(
+    transaction: Transaction,
+    verdicts: Verdicts,
+    top: TopLimit | null,
+    state: State,
+    resource: string,
+    entry: Entry | null = null,
+  ) {
+    this.allowed = verdicts[ALLOWED] === 1
+    this.state = state
+    this.transaction = transaction.replayOf ?? transaction
+    this.replay = transaction.replayOf !== null
+    this.verdicts = verdicts
+    this.top = top
+    this.entry = entry
+    this.resource = resource
+    this.limitList = undefined
+    this.ownReceipt = undefined
+  }
+
+  get limit(): number | null {
+    return this.top === null ? null : this.top.limit.numbers.burst
+  }
+
+  get remaining(): number | null {
+    return this.top === null ? null : this.verdicts[this.top.at + REMAINING]!
+  }
+
+  get resetAtMs(): number | null {
+    return this.top === null ? null : milliseconds(this.verdicts[this.top.at + RESET_AT]!)
+  }
+
+  get rule(): string | null {
+    return this.top === null ? null : this.top.rule.name
+  }
+
+  get scope(): string | null {
+    return this.entry !== null && !this.allowed
+      ? this.entry.scope
+      : this.top === null
+        ? null
+        : this.top.rule.scope
+  }
+
+  get reason(): Reason | null {
+    if (this.allowed) return null
+    if (this.top === null) return 'blocked'
+    return this.verdicts[this.top.at + STATUS] === NEVER ? 'too_expensive' : 'limited'
+  }
+
+  get retryAfterMs(): number | null {
+    if (this.allowed || this.top === null) return null
+    return retryAfterMs(this.verdicts, this.top.at)
+  }
+
+  get delayMs(): number {
+    if (!this.allowed) return 0
+    let goAt = this.decidedAt
+    for (const { rule, at } of this.eachLimit()) {
+      if (!rule.shadow) goAt = Math.max(goAt, this.verdicts[at + GO_AT]!)
+    }
+    return (goAt - this.decidedAt) / 1000
+  }
+
+  get limits(): readonly LimitDecision[] {
+    this.limitList ??= this.makeLimits()
+    return this.limitList
+  }
+
+  get exempt(): boolean {
+    return this.entry !== null && this.allowed
+  }
+
+  get replayed(): boolean {
+    return this.replay
+  }
+
+  get degraded(): boolean {
+    return false
+  }
+
+  get degradedReason(): string | null {
+    return null
+  }
+
+  get receipt(): Receipt | null {
+    if (this.ownReceipt === undefined) {
+      const took = this.allowed && !this.transaction.dryRun && this.transaction.rules.length > 0
+      this.ownReceipt = took ? new Receipt(this.transaction, this.verdicts) : null
+    }
+    return this.ownReceipt
+  }
+
+  get hold(): HoldTicket | null {
+    const { holdId, rules, values, dryRun } = this.transaction
+    if (!this.allowed || holdId === '' || dryRun) return null
+    const held = new Set<CompiledRule>()
+    let expiry = Number.POSITIVE_INFINITY
+    for (const { rule, limit, at } of this.eachLimit()) {
+      if (limit.numbers.kind !== CONCURRENCY || !wasTaken(this.verdicts, at)) continue
+      held.add(rule)
+      expiry = Math.min(expiry, this.verdicts[at + MARK]!)
+    }
+    if (held.size === 0) return null
+    const rows = rules
+      .map((rule, i) => ({ rule, value: values[i]! }))
+      .filter(({ rule }) => held.has(rule))
+    return new HoldTicket(
+      holdId,
+      rows,
+      Math.floor(expiry / 1000),
+      Math.floor((expiry - this.decidedAt) / 1000),
+    )
+  }
+
+  /** @internal The time of the decision, in microseconds. */
+  get decidedAt(): number {
+    return this.verdicts[DECIDED_AT]!
+  }
+
+  /** @internal */
+  *eachLimit(): IterableIterator<TopLimit> {
+    let at = FIRST_VERDICT
+    for (const [i, rule] of this.transaction.rules.entries()) {
+      for (const limit of rule.limits) {
+        yield { rule, limit, value: this.transaction.values[i]!, at }
+        at += VERDICT_WIDTH
+      }
+    }
+  }
+
+  private makeLimits(): LimitDecision[] {
+    const { rules } = this.transaction
+    const verdicts = this.verdicts
+    const made: LimitDecision[] = []
+    let at = FIRST_VERDICT
+    for (let i = 0; i < rules.length; i++) {
+      const rule = rules[i]!
+      for (let j = 0; j < rule.limits.length; j++) {
+        const limit = rule.limits[j]!
+        const passes = verdicts[at + STATUS] === YES
+        made.push({
+          rule: rule.name,
+          scope: rule.scope,
+          algorithm: limit.limit.algorithm,
+          amount: limit.limit.amount,
+          limit: limit.limit.burst,
+          windowSeconds: limit.windowSeconds(this.decidedAt),
+          allowed: passes,
+          remaining: verdicts[at + REMAINING]!,
+          resetAtMs: milliseconds(verdicts[at + RESET_AT]!),
+          retryAfterMs: passes ? null : retryAfterMs(verdicts, at),
+          unit: rule.unit,
+          shadow: rule.shadow,
+        })
+        at += VERDICT_WIDTH
+      }
+    }
+    return made
+  }
+
+  toHeaders(families?: readonly HeaderFamily[]): Record<string, string> {
+    return headersOf(this, families)
+  }
+
+  /** Of a no: the response to send, with its headers and a problem that says why. */
+  toResponse(families?: readonly HeaderFamily[]): Response {
+    const problem = problemOf(this)
+    return new Response(JSON.stringify(problem), {
+      status: problem.status,
+      headers: { ...this.toHeaders(families), 'Content-Type': 'application/problem+json' },
+    })
+  }
+
+  toString(): string {
+    return describe(this)
+  }
+
+  toJSON(): Record<string, unknown> {
+    return {
+      allowed: this.allowed,
+      limit: this.limit,
+      remaining: this.remaining,
+      resetAtMs: this.resetAtMs,
+      retryAfterMs: this.retryAfterMs,
+      delayMs: this.delayMs,
+      state: this.state,
+      reason: this.reason,
+      rule: this.rule,
+      scope: this.scope,
+      degraded: this.degraded,
+      degradedReason: this.degradedReason,
+      exempt: this.exempt,
+      replayed: this.replayed,
+      hold: this.hold,
+      limits: this.limits,
+    }
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): unknown {
+    return this.toJSON()
+  }
+}
+
+function milliseconds(us: number): number {
+  return Math.ceil(us / 1000)
+}
+
+function retryAfterMs(verdicts: Verdicts, at: number): number | null {
+  if (verdicts[at + STATUS] === NEVER) return null
+  return milliseconds(verdicts[at + GO_AT]! - verdicts[DECIDED_AT]!)
+}
+
+/**
+ * Of a no the enforced limit that says it with the latest retry, never being the latest; of a yes the
+ * one with the smallest part left, buckets that space requests evenly only where nothing else applies.
+ */
+export function topLimit(transaction: Transaction, verdicts: Verdicts): TopLimit | null {
+  const allowed = verdicts[ALLOWED] === 1
+  const { rules } = transaction
+  let topRule = -1
+  let topIndex = 0
+  let topAt = 0
+  let topRank = Number.POSITIVE_INFINITY
+  let at = FIRST_VERDICT
+  for (let i = 0; i < rules.length; i++) {
+    const { limits, shadow } = rules[i]!
+    for (let j = 0; j < limits.length; j++) {
+      if (!shadow) {
+        const rank = allowed ? fullness(limits[j]!, verdicts, at) : urgency(verdicts, at)
+        if (rank < topRank) {
+          topRank = rank
+          topRule = i
+          topIndex = j
+          topAt = at
+        }
+      }
+      at += VERDICT_WIDTH
+    }
+  }
+  if (topRule < 0) return null
+  const rule = rules[topRule]!
+  return { rule, limit: rule.limits[topIndex]!, value: transaction.values[topRule]!, at: topAt }
+}
+
+/** The part that is left, from 0 to 1; 2 more for buckets that space requests. */
+function fullness({ numbers, spaces }: CompiledLimit, verdicts: Verdicts, at: number): number {
+  const left = verdicts[at + REMAINING]! / numbers.burst
+  return spaces ? left + 2 : left
+}
+
+/** The later the retry, the lower. */
+function urgency(verdicts: Verdicts, at: number): number {
+  const status = verdicts[at + STATUS]!
+  if (status === YES) return Number.POSITIVE_INFINITY
+  return status === NEVER ? Number.NEGATIVE_INFINITY : -verdicts[at + GO_AT]!
+}

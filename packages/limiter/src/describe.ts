@@ -1,0 +1,51 @@
+/** Decisions in words, for people. */
+import type { DecisionRecord } from './decision.js'
+import { printLimit } from './limits/limit.js'
+
+/** Seconds with what precision a person wants: `0.4 s`, `41.2 s`, `8 min`. Rounded up. */
+export function printWait(ms: number): string {
+  if (ms < 100) return `${Math.ceil(ms)} ms`
+  if (ms < 120_000) return `${Math.ceil(ms / 100) / 10} s`
+  if (ms < 7_200_000) return `${Math.ceil(ms / 60_000)} min`
+  if (ms < 172_800_000) return `${Math.ceil(ms / 3_600_000)} h`
+  return `${Math.ceil(ms / 86_400_000)} d`
+}
+
+/** Secrets are shown by their ends. */
+export function printValue(scope: string, value: string): string {
+  if (scope !== 'api_key') return value
+  return value.length < 12 ? '…' : `${value.slice(0, 4)}…${value.slice(-4)}`
+}
+
+/** `denied by per-user (10/s), retry in 0.4 s` */
+export function describe(decision: DecisionRecord): string {
+  const { top, allowed } = decision
+  if (top === null) {
+    if (!allowed) return explainNo(decision)
+    return decision.exempt ? 'allowed, exempt' : 'allowed, no rule applies'
+  }
+  const rule = `${top.rule.name} (${printLimit(top.limit.limit)})`
+  if (allowed) return `allowed by ${rule}, ${decision.remaining} of ${decision.limit} left`
+  const { retryAfterMs } = decision
+  return retryAfterMs === null
+    ? `denied by ${rule}, a cost above ${decision.limit} never passes`
+    : `denied by ${rule}, retry in ${printWait(retryAfterMs)}`
+}
+
+/** What a caller who was refused is told: `hello allows user ada 3 per 10s; next in 3.4 s`. */
+export function explainNo(decision: DecisionRecord): string {
+  const { top, entry, retryAfterMs } = decision
+  if (top === null) {
+    const { scope, reason } = entry!
+    const value = decision.transaction.values[0] ?? ''
+    return `${scope} ${printValue(scope, value)} is blocked${reason === null ? '' : `: ${reason}`}`
+  }
+  const { rule, limit, value } = top
+  const who =
+    rule.scope === 'global'
+      ? 'everybody together'
+      : `${rule.scope} ${printValue(rule.scope, value)}`
+  const says = `${rule.name} allows ${who} ${printLimit(limit.limit)}`
+  if (retryAfterMs === null) return `${says}; a cost above ${limit.numbers.burst} never passes`
+  return `${says}; next in ${printWait(retryAfterMs)}`
+}

@@ -1,0 +1,78 @@
+/** What is wrong with something an operator wrote: where, what, what was expected, and what to write instead. */
+
+export interface Fault {
+  /** Where in the document: `rules.search.limits[1]`. Empty for the whole. */
+  readonly path: string
+  readonly message: string
+  /** What to do about it. */
+  readonly hint?: string
+  /** Which part of the text is meant, where the value is a text. */
+  readonly offset?: number
+  readonly length?: number
+}
+
+export function printFault(fault: Fault): string {
+  const where = fault.path === '' ? '' : `${fault.path}: `
+  const hint = fault.hint === undefined ? '' : ` (${fault.hint})`
+  return `${where}${fault.message}${hint}`
+}
+
+/** Quotes what was written, cut to a length that a person reads. */
+export function quote(written: unknown): string {
+  let text: string | undefined
+  try {
+    text = typeof written === 'bigint' ? `${written}n` : JSON.stringify(written)
+  } catch {
+    text = undefined
+  }
+  text ??= typeof written
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text
+}
+
+/** `a, b or c`. */
+export function list(words: readonly string[]): string {
+  if (words.length < 2) return words.join('')
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+}
+
+/** The word that was probably meant, if one is near enough. */
+export function nearest(written: string, words: Iterable<string>): string | undefined {
+  if (written.length > 64) return undefined
+  const wanted = written.toLowerCase()
+  let best: string | undefined
+  let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1
+  for (const word of words) {
+    if (Math.abs(word.length - wanted.length) >= bestDistance) continue
+    const distance = editDistance(wanted, word.toLowerCase())
+    if (distance < bestDistance) {
+      best = word
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+export function didYouMean(written: string, words: Iterable<string>): string {
+  const word = nearest(written, words)
+  return word === undefined ? '' : `; did you mean ${quote(word)}?`
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours. */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1]
+      let d = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (same ? 0 : 1))
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        d = Math.min(d, beforeLast[j - 2]! + 1)
+      }
+      row.push(d)
+    }
+    beforeLast = last
+    last = row
+  }
+  return last[b.length]!
+}

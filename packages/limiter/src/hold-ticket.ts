@@ -1,0 +1,23 @@
+/** A hold that a concurrency limit gave: renewed and released with it, whatever the rules are by then. */
+import type { HoldPlace } from './store/store.js'
+
+export class HoldTicket {
+  readonly id: string
+  /** By the store's clock. */
+  readonly expiresAtMs: number
+  /** How long it lives unless it is renewed. */
+  readonly timeoutMs: number
+  /** @internal */ readonly rows: HoldPlace['rows']
+
+  /** @internal */
+  constructor(id: string, rows: HoldPlace['rows'], expiresAtMs: number, timeoutMs: number) {
+    this.id = id
+    this.rows = rows
+    this.expiresAtMs = expiresAtMs
+    this.timeoutMs = timeoutMs
+  }
+
+  toJSON(): { id: string; expiresAtMs: number } {
+    return { id: this.id, expiresAtMs: this.expiresAtMs }
+  }
+}

@@ -1,0 +1,28 @@
+/** @sluice/limiter: rate limiting in this process, or over a store that others share. */
+export type { Clock } from './clock.js'
+export { createLimiter, type LimiterOptions } from './create-limiter.js'
+export type { Allowed, Decision, Denied, LimitDecision, Reason, State } from './decision.js'
+export { ERROR_CODES, type ErrorCode, SluiceError } from './errors.js'
+export { type Fault, printFault } from './faults.js'
+export type { Hold } from './hold.js'
+export type { HoldTicket } from './hold-ticket.js'
+export { HEADER_FAMILIES, type HeaderFamily } from './http/headers.js'
+export type { Explanation, Limiter, RateLimiter, Refunded } from './limiter.js'
+export { isFault, parseLimit } from './limits/grammar.js'
+export { type Algorithm, type CalendarUnit, type Limit, printLimit } from './limits/limit.js'
+export type { LimitText } from './limits/limit-text.js'
+export type { LimitInput, LimitObject } from './limits/long-form.js'
+export type { Receipt, Units } from './receipt.js'
+export type { Request, Subject } from './request.js'
+export type { Reservation, Settlement } from './reservation.js'
+export type {
+  FailureMode,
+  LimitsInput,
+  ListEntry,
+  OverrideInput,
+  RuleInput,
+  RulesDocument,
+} from './rules/document.js'
+export type { AppliedRule, MatchExplanation, SetAsideRule } from './rules/explain.js'
+export { RuleSet } from './rules/rule-set.js'
+export { MemoryStore, type MemoryStoreOptions, memoryStore } from './store/memory/memory-store.js'

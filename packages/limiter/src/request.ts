@@ -1,0 +1,213 @@
+/** A request to be decided, and how it is checked: whatever is wrong is refused before anything is counted. */
+import { badRequest } from './errors.js'
+import { didYouMean, list, quote } from './faults.js'
+import type { Asked } from './rules/asked.js'
+import { type IpAddress, isPlainIpv4, maskWords, parseIp, printIp } from './rules/ip-address.js'
+import { LONGEST_RESOURCE, withoutQuery } from './rules/pattern.js'
+import type { RuleSet } from './rules/rule-set.js'
+import { hasControlCharacters, METHOD, TIER, UNIT, valueFault } from './rules/words.js'
+
+/** Who asks: a value for each scope. An undefined one is absent; `global` is always present by itself. */
+export type Subject<Scope extends string = string> = {
+  readonly [S in Exclude<Scope, 'global'>]?: string | undefined
+}
+
+export interface Request<Scope extends string = string> {
+  readonly subject?: Subject<Scope>
+  /** The endpoint or thing asked for; a query is not looked at. */
+  readonly resource?: string
+  readonly method?: string
+  /** Requests to be charged, 1 to 100,000; 1 unless given here or by the rules' costs. */
+  readonly cost?: number
+  /** Costs by unit, up to 1e9 each; `requests` is `cost`. */
+  readonly costs?: Readonly<Record<string, number>>
+  /** Wins over the tier that the rules assign. */
+  readonly tier?: string
+  /** Decides without taking. */
+  readonly dryRun?: boolean
+  /** The same key and request within 5 minutes: the first allowed answer again, counted once. */
+  readonly idempotencyKey?: string
+  /** An id of your own for the hold that concurrency limits take. */
+  readonly holdId?: string
+  readonly signal?: AbortSignal
+}
+
+const FIELDS = [
+  'subject',
+  'resource',
+  'method',
+  'cost',
+  'costs',
+  'tier',
+  'dryRun',
+  'idempotencyKey',
+  'holdId',
+  'signal',
+]
+const MOST_SCOPES = 32
+const MOST_UNITS = 16
+const MOST_COST = 100_000
+const MOST_UNIT_COST = 1_000_000_000
+const LONGEST_KEY = 255
+
+/** A checked request. One is used again and again: nothing keeps it. */
+export class CheckedRequest implements Asked {
+  count = 0
+  readonly scopes: string[] = []
+  readonly values: string[] = []
+  readonly counted: string[] = []
+  address: IpAddress | null = null
+  resource = ''
+  method = ''
+  tier: string | null = null
+  /** `costs.requests`, or `cost`; 0 where the request gives none. */
+  cost = 0
+  costs: Readonly<Record<string, number>> | null = null
+
+  /** Throws naming the field. `scopes`: the names that are known. */
+  read(request: Request, rules: RuleSet, scopes: ReadonlySet<string>): void {
+    if (typeof request !== 'object' || request === null)
+      throw badRequest('request', `is ${quote(request)}; expected an object`)
+    for (const field in request) {
+      if (!FIELDS.includes(field)) throw badRequest(field, `is unknown${didYouMean(field, FIELDS)}`)
+    }
+    this.#readSubject(request.subject, rules, scopes)
+    this.#readResource(request.resource)
+    const { method, tier, dryRun, idempotencyKey, holdId } = request
+    this.method = method === undefined ? '' : readMethod(method)
+    this.tier = tier === undefined ? null : matching('tier', tier, TIER, "a tier's name")
+    if (dryRun !== undefined && typeof dryRun !== 'boolean')
+      throw badRequest('dryRun', `is ${quote(dryRun)}; expected true or false`)
+    if (idempotencyKey !== undefined) shortText('idempotencyKey', idempotencyKey)
+    if (holdId !== undefined) shortText('holdId', holdId)
+    this.#readCosts(request)
+  }
+
+  #readSubject(subject: Subject | undefined, rules: RuleSet, scopes: ReadonlySet<string>): void {
+    this.count = 0
+    this.address = null
+    if (subject === undefined) return
+    if (typeof subject !== 'object' || subject === null || Array.isArray(subject))
+      throw badRequest(
+        'subject',
+        `is ${quote(subject)}; expected an object such as { user: "ada" }`,
+      )
+    for (const scope in subject) {
+      const value: unknown = subject[scope]
+      if (value === undefined) continue
+      if (!scopes.has(scope)) throw unknownScope(scope, scopes)
+      if (scope === 'global')
+        throw badRequest('subject.global', 'is always present and has no value')
+      if (typeof value !== 'string')
+        throw badRequest(`subject.${scope}`, `is ${quote(value)}; expected a text`)
+      const fault = valueFault(value)
+      if (fault !== undefined) throw badRequest(`subject.${scope}`, fault)
+      if (this.count >= MOST_SCOPES)
+        throw badRequest('subject', `has more than ${MOST_SCOPES} scopes`)
+      const i = this.count++
+      this.scopes[i] = scope
+      if (scope === 'ip') this.#readAddress(i, value, rules)
+      else {
+        this.values[i] = value
+        this.counted[i] = value
+      }
+    }
+  }
+
+  /** A dotted quad is what it is; anything else is brought into its one form, IPv6 to its network. */
+  #readAddress(i: number, value: string, rules: RuleSet): void {
+    this.values[i] = value
+    this.counted[i] = value
+    if (!rules.usesCidrs && isPlainIpv4(value)) return
+    const address = parseIp(value)
+    if (address === undefined)
+      throw badRequest('subject.ip', `is ${quote(value)}; expected an IPv4 or IPv6 address`)
+    this.address = address
+    if (address.version === 6) {
+      this.values[i] = printIp(address)
+      this.counted[i] = printIp({ version: 6, words: maskWords(address.words, rules.ipv6Prefix) })
+    } else if (!isPlainIpv4(value)) {
+      this.values[i] = printIp(address)
+      this.counted[i] = this.values[i]!
+    }
+  }
+
+  #readResource(resource: unknown): void {
+    if (resource === undefined) {
+      this.resource = ''
+      return
+    }
+    if (typeof resource !== 'string')
+      throw badRequest('resource', `is ${quote(resource)}; expected a text`)
+    if (resource.length > LONGEST_RESOURCE)
+      throw badRequest('resource', `is longer than ${LONGEST_RESOURCE} characters`)
+    if (hasControlCharacters(resource)) throw badRequest('resource', 'holds control characters')
+    this.resource = withoutQuery(resource)
+  }
+
+  #readCosts({ cost, costs }: Request): void {
+    this.cost = 0
+    this.costs = null
+    if (cost !== undefined) this.cost = wholeNumber('cost', cost, 1, MOST_COST)
+    if (costs === undefined) return
+    readUnits(costs, 1)
+    if (Object.hasOwn(costs, 'requests')) {
+      if (cost !== undefined && cost !== costs['requests'])
+        throw badRequest(
+          'costs.requests',
+          `is ${costs['requests']}, and cost is ${cost}; give one of them`,
+        )
+      this.cost = costs['requests']!
+    }
+    this.costs = costs
+  }
+}
+
+/** Checks costs by unit. */
+export function readUnits(costs: Readonly<Record<string, number>>, least: number): void {
+  if (typeof costs !== 'object' || costs === null || Array.isArray(costs))
+    throw badRequest('costs', `is ${quote(costs)}; expected an object such as { tokens: 1500 }`)
+  const units = Object.keys(costs)
+  if (units.length > MOST_UNITS) throw badRequest('costs', `has more than ${MOST_UNITS} units`)
+  for (const unit of units) {
+    if (!UNIT.test(unit))
+      throw badRequest('costs', `has ${quote(unit)}, which is not a unit's name`)
+    wholeNumber(`costs.${unit}`, costs[unit], least, MOST_UNIT_COST)
+  }
+}
+
+export function wholeNumber(field: string, value: unknown, least: number, most: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most)
+    return value
+  throw badRequest(field, `is ${quote(value)}; expected a whole number from ${least} to ${most}`)
+}
+
+export function shortText(field: string, value: unknown): string {
+  if (typeof value !== 'string') throw badRequest(field, `is ${quote(value)}; expected a text`)
+  const fault =
+    valueFault(value) ??
+    (value.length > LONGEST_KEY ? `is longer than ${LONGEST_KEY} characters` : undefined)
+  if (fault !== undefined) throw badRequest(field, fault)
+  return value
+}
+
+function matching(field: string, value: unknown, pattern: RegExp, what: string): string {
+  if (typeof value === 'string' && pattern.test(value)) return value
+  throw badRequest(field, `is ${quote(value)}; expected ${what}`)
+}
+
+/** Most methods come in upper case and are known: those need no work. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+function readMethod(method: unknown): string {
+  if (METHODS.has(method as string)) return method as string
+  return matching('method', method, METHOD, 'a method such as GET').toUpperCase()
+}
+
+function unknownScope(scope: string, scopes: ReadonlySet<string>): Error {
+  const known = [...scopes].filter((name) => name !== 'global')
+  return badRequest(
+    `subject.${scope.slice(0, 64)}`,
+    `is not a scope of the rules; expected ${list(known.slice(0, 20))}${didYouMean(scope, known)}`,
+  )
+}

@@ -1,0 +1,22 @@
+/** What rules want to know of a request, already checked. */
+import type { IpAddress } from './ip-address.js'
+
+export interface Asked {
+  /** How many scopes the request names; the arrays below may be longer. `global` is not among them. */
+  readonly count: number
+  readonly scopes: readonly string[]
+  /** Each scope's value as rules compare it: of `ip` the canonical full address. */
+  readonly values: readonly string[]
+  /** Each scope's value as it is counted: of IPv6 the network. */
+  readonly counted: readonly string[]
+  /** The `ip` scope's address, if CIDRs must be compared. */
+  readonly address: IpAddress | null
+  /** Without its query. */
+  readonly resource: string
+  /** Upper case; empty if the request names none. */
+  readonly method: string
+  /** Carried by the request; else null. */
+  readonly tier: string | null
+  /** Units the request gives a cost for, `requests` aside; null if none. */
+  readonly costs: Readonly<Record<string, number>> | null
+}

@@ -1,0 +1,173 @@
+/** Rules with everything computed that a decision needs, and the layout of their counters. */
+import { widthOf } from '../algorithms/algorithm.js'
+import { BUCKET, CONCURRENCY, type LimitNumbers } from '../algorithms/limit-numbers.js'
+import { boundariesAround } from '../limits/calendar.js'
+import { type CalendarUnit, type Limit, limitIdentity, numbersOf } from '../limits/limit.js'
+import type { Rule } from './rule.js'
+
+/** The windows of one calendar unit in one zone, around the time last asked for. */
+class Calendar {
+  readonly #unit: CalendarUnit
+  readonly #zone: string
+  #bounds: number[] = []
+
+  constructor(unit: CalendarUnit, zone: string) {
+    this.#unit = unit
+    this.#zone = zone
+  }
+
+  around(now: number): number[] {
+    const bounds = this.#bounds
+    const last = bounds.length - 1
+    // The window before and the one after stay inside, so that a clock may step a little.
+    if (last < 0 || now < bounds[1]! || now >= bounds[last]!)
+      this.#bounds = boundariesAround(this.#unit, this.#zone, now)
+    return this.#bounds
+  }
+}
+
+const calendars = new Map<string, Calendar>()
+
+function calendarOf(limit: Limit): Calendar | null {
+  if (limit.calendar === null || limit.timezone === null) return null
+  const key = `${limit.calendar} ${limit.timezone}`
+  const calendar = calendars.get(key) ?? new Calendar(limit.calendar, limit.timezone)
+  calendars.set(key, calendar)
+  return calendar
+}
+
+export class CompiledLimit {
+  readonly limit: Limit
+  /** Algorithm, window and ordinal: the limit's identity within its rule. */
+  readonly id: string
+  readonly numbers: LimitNumbers
+  /** Where its numbers start in the family's row. */
+  at = 0
+  column = 0
+  /** Calendar windows need their boundaries before they decide. */
+  readonly calendar: Calendar | null
+
+  constructor(limit: Limit, id: string) {
+    this.limit = limit
+    this.id = id
+    this.numbers = numbersOf(limit)
+    this.calendar = calendarOf(limit)
+  }
+
+  /** Spaces requests evenly, so that little is left at most times: no measure of how restrictive it is. */
+  get spaces(): boolean {
+    return this.limit.algorithm === 'gcra' || this.limit.algorithm === 'leaky_bucket'
+  }
+
+  /** Of a calendar window the one that holds `now`. */
+  windowSeconds(now: number): number {
+    if (this.calendar === null) return this.numbers.window / 1_000_000
+    const bounds = this.calendar.around(now)
+    const next = bounds.findIndex((bound) => bound > now)
+    return (bounds[next]! - bounds[next - 1]!) / 1_000_000
+  }
+
+  prepare(now: number): void {
+    if (this.calendar !== null) this.numbers.bounds = this.calendar.around(now)
+  }
+}
+
+export interface Column {
+  readonly id: string
+  readonly at: number
+  readonly width: number
+  /** Any limit of this identity: enough to tell when the column is empty. */
+  readonly sample: CompiledLimit
+}
+
+/**
+ * The variants of one rule (tiers, overrides), which share their counters: a row has a column for
+ * every limit that any of them has.
+ */
+export class Family {
+  readonly name: string
+  readonly scope: string
+  readonly namespace: string
+  /** Names the counters, whatever rule set they come from. */
+  readonly key: string
+  readonly columns: Column[] = []
+  /** Numbers per row. */
+  width = 0
+  /** How long a row can say something after its last write, debts aside; microseconds. */
+  longestLife = 0
+  /** By subject value: the rule with other limits, until a time. */
+  readonly overrides = new Map<string, CompiledRule[]>()
+  /** Left for the store that serves this family: whose it is, and where its rows are. */
+  owner: unknown = null
+  rows: unknown = null
+
+  constructor(namespace: string, scope: string, name: string) {
+    this.namespace = namespace
+    this.scope = scope
+    this.name = name
+    this.key = `${namespace}|${scope}|${name}`
+  }
+
+  /** What a row's numbers mean, in order. */
+  get layout(): string {
+    return this.columns.map((column) => column.id).join(' ')
+  }
+
+  add(limit: CompiledLimit): void {
+    let index = this.columns.findIndex((column) => column.id === limit.id)
+    if (index < 0) {
+      index = this.columns.length
+      const width = widthOf(limit.numbers.kind)
+      this.columns.push({ id: limit.id, at: this.width, width, sample: limit })
+      this.width += width
+    }
+    const { kind, burstWhole, window } = limit.numbers
+    this.longestLife = Math.max(this.longestLife, kind === BUCKET ? burstWhole + 1 : 2 * window)
+    limit.column = index
+    limit.at = this.columns[index]!.at
+  }
+}
+
+export class CompiledRule {
+  readonly rule: Rule
+  readonly name: string
+  readonly scope: string
+  readonly unit: string
+  readonly shadow: boolean
+  readonly family: Family
+  readonly limits: readonly CompiledLimit[]
+  /** Some limit is a concurrency limit. */
+  readonly hasHolds: boolean
+  /** Of an override: its end, by the store's clock, and its reason. */
+  readonly until: number
+  readonly reason: string | null
+
+  constructor(
+    rule: Rule,
+    family: Family,
+    override?: {
+      readonly limits: readonly Limit[]
+      readonly until: number
+      readonly reason: string | null
+    },
+  ) {
+    this.rule = rule
+    this.name = rule.name
+    this.scope = rule.scope
+    this.unit = rule.unit
+    this.shadow = rule.shadow
+    this.family = family
+    this.until = override?.until ?? Number.POSITIVE_INFINITY
+    this.reason = override?.reason ?? null
+    const ordinals = new Map<string, number>()
+    this.limits = (override?.limits ?? rule.limits).map((limit) => {
+      const identity = limitIdentity(limit)
+      const ordinal = ordinals.get(identity) ?? 0
+      ordinals.set(identity, ordinal + 1)
+      const compiled = new CompiledLimit(limit, ordinal === 0 ? identity : `${identity}#${ordinal}`)
+      family.add(compiled)
+      return compiled
+    })
+    this.hasHolds = this.limits.some((limit) => limit.numbers.kind === CONCURRENCY)
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The rules document: what a rules file, the API and `createLimiter` all take. Its words are the same
+ * everywhere, so a file can be read and passed on as it is.
+ */
+import type { LimitInput } from '../limits/long-form.js'
+
+export type BuiltInScope = 'user' | 'api_key' | 'ip' | 'org' | 'global'
+export type FailureMode = 'open' | 'closed' | 'local'
+
+type OneOrMore<T> = T | readonly T[]
+export type LimitsInput = OneOrMore<LimitInput>
+
+export interface RuleInput<Scope extends string = string> {
+  readonly scope: Scope
+  /** One value of the scope; for `ip` an address or a CIDR. */
+  readonly value?: string
+  readonly tier?: string
+  /** `/v1/search`, `/users/:id`, `/v1/*`, a name, or `*`; with a method before it if there is one. */
+  readonly resource?: string
+  readonly methods?: OneOrMore<string>
+  readonly limits: LimitsInput
+  /** Other limits for the subjects of a tier: a rule `name@tier` with the same counters. */
+  readonly tiers?: Readonly<Record<string, LimitsInput>>
+  /** Applies besides the most specific rule, instead of contesting with it. */
+  readonly additive?: boolean
+  /** What the limits count; `requests` unless given. */
+  readonly unit?: string
+  readonly enabled?: boolean
+  /** Counted and reported, never enforced. */
+  readonly shadow?: boolean
+  readonly failure_mode?: FailureMode
+  readonly description?: string
+  /** Not in force yet. */
+  readonly rollout?: number
+  readonly reach?: 'regional' | 'global'
+  readonly shards?: number
+  readonly lease?: boolean | object
+}
+
+/** `scope:value`, or the two with an end and a reason. For `ip` the value may be a CIDR. */
+export type ListEntry =
+  | `${string}:${string}`
+  | {
+      readonly [scope: string]: string | Date
+      readonly until?: string | Date
+      readonly reason?: string
+    }
+
+export interface OverrideInput {
+  readonly scope: string
+  readonly value: string
+  /** A rule's name: all its tiers; `name@tier`: that one. */
+  readonly rule: string
+  readonly limits: LimitsInput
+  readonly until?: string | Date
+  readonly reason?: string
+}
+
+export interface RulesDocument<Scope extends string = string> {
+  readonly version?: 1
+  readonly namespace?: string
+  /** Of calendar windows that name none; UTC unless given. */
+  readonly timezone?: string
+  readonly defaults?: { readonly failure_mode?: FailureMode; readonly ipv6_prefix?: number }
+  /** Scopes that requests may name though no rule does. */
+  readonly scopes?: readonly Scope[]
+  /** Applies where no rule of a scope other than `global` does. */
+  readonly default_rule?: Omit<
+    RuleInput<Scope>,
+    'additive' | 'value' | 'tier' | 'tiers' | 'resource' | 'methods'
+  >
+  readonly tiers?: Readonly<Record<string, readonly `${string}:${string}`[]>>
+  readonly rules?: Readonly<Record<string, RuleInput<Scope>>>
+  readonly overrides?: readonly OverrideInput[]
+  /** What a request to a resource costs, where it does not say: a number of requests, or units by name. */
+  readonly costs?: Readonly<Record<string, number | Readonly<Record<string, number>>>>
+  readonly exemptions?: readonly ListEntry[]
+  readonly blocks?: readonly ListEntry[]
+}

@@ -1,0 +1,122 @@
+/**
+ * What can apply to a resource and method, worked out once: for each scope the candidates, most
+ * specific first. A request then only settles what depends on it: values, tiers, units.
+ */
+import { CidrMap } from './cidr-map.js'
+import type { CompiledRule } from './compiled-rule.js'
+import type { Cost } from './rule.js'
+
+/** The rules of one scope under one pattern. */
+export class PatternScope {
+  readonly any: CompiledRule[] = []
+  readonly named = new Map<string, CompiledRule[]>()
+  readonly cidrs = new CidrMap<CompiledRule[]>()
+
+  add(compiled: CompiledRule): void {
+    const { value } = compiled.rule
+    if (value === null) this.any.push(compiled)
+    else if (typeof value === 'object') this.cidrs.getOrAdd(value, () => []).push(compiled)
+    else {
+      const rules = this.named.get(value) ?? []
+      rules.push(compiled)
+      this.named.set(value, rules)
+    }
+  }
+}
+
+/** Everything under one pattern; ids name combinations of patterns. */
+export class PatternRules {
+  readonly id: number
+  readonly scopes = new Map<string, PatternScope>()
+  /** Every method that one of its rules states. */
+  readonly methods = new Set<string>()
+
+  constructor(id: number) {
+    this.id = id
+  }
+
+  add(compiled: CompiledRule): void {
+    let scope = this.scopes.get(compiled.scope)
+    if (scope === undefined) {
+      scope = new PatternScope()
+      this.scopes.set(compiled.scope, scope)
+    }
+    scope.add(compiled)
+    for (const method of compiled.rule.methods ?? []) this.methods.add(method)
+  }
+}
+
+export function matchesMethod(methods: readonly string[] | null, method: string): boolean {
+  return methods === null || method === '' || methods.includes(method)
+}
+
+/** Among rules of one pattern: a stated method first, fewer of them first, then a tier, then by name. */
+export function bySpecificity(a: CompiledRule, b: CompiledRule): number {
+  const [x, y] = [a.rule, b.rule]
+  return (
+    Number(x.methods === null) - Number(y.methods === null) ||
+    Number(x.tier === null) - Number(y.tier === null) ||
+    (x.methods?.length ?? 0) - (y.methods?.length ?? 0) ||
+    (x.name < y.name ? -1 : x.name > y.name ? 1 : 0)
+  )
+}
+
+/** One scope of a plan. */
+export class ScopePlan {
+  /** Its bit in the plan's combinations; 0 where there are too many scopes for that. */
+  readonly bit: number
+  /** For any value, most specific first. */
+  readonly any: readonly CompiledRule[]
+  /** Patterns that also have rules for single values or networks, most specific first. */
+  readonly particular: readonly PatternScope[]
+  /** Nothing about the request but naming this scope decides what applies. */
+  readonly isPlain: boolean
+
+  constructor(bit: number, patterns: readonly PatternScope[], method: string, plain: boolean) {
+    this.bit = bit
+    this.any = patterns.flatMap((pattern) =>
+      pattern.any.filter((c) => matchesMethod(c.rule.methods, method)).sort(bySpecificity),
+    )
+    this.particular = patterns.filter((pattern) => pattern.named.size > 0 || !pattern.cidrs.isEmpty)
+    this.isPlain =
+      plain &&
+      bit !== 0 &&
+      this.particular.length === 0 &&
+      this.any.every(
+        (c) => c.rule.tier === null && c.unit === 'requests' && c.family.overrides.size === 0,
+      )
+  }
+}
+
+export class Plan {
+  readonly scopes = new Map<string, ScopePlan>()
+  /** What a request costs that does not say, by unit; `requests` is 1 unless a table says otherwise. */
+  readonly costs = new Map<string, number>([['requests', 1]])
+  readonly requestCost: number
+  /** The rules that apply, by the bits of the scopes present, where all of those are plain. */
+  readonly combinations = new Map<number, readonly CompiledRule[]>()
+  readonly method: string
+
+  constructor(
+    patterns: readonly PatternRules[],
+    costs: readonly Cost[],
+    method: string,
+    defaultRule: CompiledRule | null,
+  ) {
+    this.method = method
+    const names = new Set(patterns.flatMap((pattern) => [...pattern.scopes.keys()]))
+    if (defaultRule !== null) names.add(defaultRule.scope)
+    for (const [i, scope] of [...names].sort().entries()) {
+      const of = patterns.flatMap((pattern) => pattern.scopes.get(scope) ?? [])
+      const plain =
+        defaultRule === null ||
+        defaultRule.scope !== scope ||
+        (defaultRule.unit === 'requests' && defaultRule.family.overrides.size === 0)
+      this.scopes.set(scope, new ScopePlan(i < 30 ? 1 << i : 0, of, method, plain))
+    }
+    for (const { unit, cost, methods } of costs.toReversed()) {
+      if (matchesMethod(methods, method)) this.costs.set(unit, cost)
+    }
+    this.requestCost = this.costs.get('requests')!
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * Rules, compiled: immutable, and swapped whole. Matching costs the length of the resource and the
+ * number of patterns that match it, not the number of rules; a small cache by resource makes it cost
+ * a lookup.
+ */
+import { invalidRules } from '../errors.js'
+import type { Asked } from './asked.js'
+import { checkCosts } from './check-costs.js'
+import { CompiledRule, Family } from './compiled-rule.js'
+import type { RulesDocument } from './document.js'
+import { PatternTrie } from './pattern-trie.js'
+import { PatternRules, Plan } from './plan.js'
+import { readDocument } from './read-document.js'
+import type { Cost, Rule, RuleBook } from './rule.js'
+import { select } from './select.js'
+import { SubjectList } from './subject-list.js'
+import { TwoGenerations } from './two-generations.js'
+import { BUILT_IN_SCOPES } from './words.js'
+
+/** Plans of one combination of patterns, by method; methods that no rule states share one. */
+interface ResourcePlans {
+  readonly patterns: readonly PatternRules[]
+  readonly costs: readonly Cost[]
+  readonly stated: ReadonlySet<string>
+  readonly byMethod: Map<string, Plan>
+}
+
+const OTHER_METHOD = '*'
+const MOST_COMBINATIONS = 4096
+
+export class RuleSet {
+  readonly namespace: string
+  readonly ipv6Prefix: number
+  readonly warnings: readonly string[]
+  readonly rules: readonly CompiledRule[]
+  readonly families: ReadonlyMap<string, Family>
+  readonly defaultRule: CompiledRule | null
+  readonly blocks: SubjectList
+  readonly exemptions: SubjectList
+  /** Scopes that a request may name. */
+  readonly scopes: ReadonlySet<string>
+  /** Whether anything is chosen by CIDR, so that addresses must be parsed. */
+  readonly usesCidrs: boolean
+
+  readonly #tiers: RuleBook['tiers']
+  readonly #patterns = new PatternTrie<PatternRules>()
+  readonly #costs = new PatternTrie<Cost[]>()
+  readonly #byResource = new TwoGenerations<string, ResourcePlans>(4096)
+  readonly #byPatterns = new Map<string, ResourcePlans>()
+
+  private constructor(book: RuleBook) {
+    this.namespace = book.namespace
+    this.ipv6Prefix = book.ipv6Prefix
+    this.warnings = book.warnings
+    this.#tiers = book.tiers
+    const families = new Map<string, Family>()
+    this.families = families
+    const compile = (rule: Rule) => {
+      let family = families.get(rule.family)
+      if (family === undefined) {
+        family = new Family(book.namespace, rule.scope, rule.family)
+        families.set(rule.family, family)
+      }
+      return new CompiledRule(rule, family)
+    }
+    this.rules = book.rules.map(compile)
+    this.defaultRule = book.defaultRule?.enabled ? compile(book.defaultRule) : null
+    let patterns = 0
+    for (const compiled of this.rules) {
+      if (!compiled.rule.enabled) continue
+      this.#patterns
+        .getOrAdd(compiled.rule.pattern, () => new PatternRules(patterns++))
+        .add(compiled)
+    }
+    for (const cost of book.costs) this.#costs.getOrAdd(cost.pattern, () => []).push(cost)
+    this.#override(book)
+    this.blocks = new SubjectList(book.blocks)
+    this.exemptions = new SubjectList(book.exemptions)
+    this.usesCidrs =
+      this.rules.some((compiled) => compiled.rule.scope === 'ip' && compiled.rule.value !== null) ||
+      book.blocks.concat(book.exemptions).some((entry) => typeof entry.value !== 'string')
+    this.scopes = new Set([
+      ...BUILT_IN_SCOPES,
+      ...book.scopes,
+      ...book.tiers.keys(),
+      ...this.blocks.scopes,
+      ...this.exemptions.scopes,
+      ...this.rules.map((compiled) => compiled.scope),
+      ...(this.defaultRule === null ? [] : [this.defaultRule.scope]),
+    ])
+  }
+
+  /** Throws with every fault. */
+  static compile(document: RulesDocument): RuleSet {
+    const book = readDocument(document)
+    if (Array.isArray(book)) throw invalidRules(book)
+    const rules = new RuleSet(book)
+    const faults = checkCosts(book, rules)
+    if (faults.length > 0) throw invalidRules(faults)
+    return rules
+  }
+
+  #override(book: RuleBook): void {
+    for (const override of book.overrides) {
+      const named = [...this.rules, ...(this.defaultRule === null ? [] : [this.defaultRule])]
+      for (const { rule, family } of named) {
+        if (rule.scope !== override.scope) continue
+        if (rule.name !== override.rule && rule.family !== override.rule) continue
+        const list = family.overrides.get(override.value) ?? []
+        list.push(new CompiledRule(rule, family, override))
+        family.overrides.set(override.value, list)
+      }
+    }
+  }
+
+  plan(resource: string, method: string): Plan {
+    let plans = this.#byResource.get(resource)
+    if (plans === undefined) {
+      plans = this.#plansOf(resource)
+      this.#byResource.set(resource, plans)
+    }
+    const key = method === '' || plans.stated.has(method) ? method : OTHER_METHOD
+    let plan = plans.byMethod.get(key)
+    if (plan === undefined) {
+      plan = new Plan(plans.patterns, plans.costs, key, this.defaultRule)
+      plans.byMethod.set(key, plan)
+    }
+    return plan
+  }
+
+  #plansOf(resource: string): ResourcePlans {
+    const patterns = this.#patterns.match(resource)
+    const costs = this.#costs.match(resource)
+    const key = `${patterns.map((pattern) => pattern.id).join()};${costs.map((cost) => cost[0]!.resource).join()}`
+    const known = this.#byPatterns.get(key)
+    if (known !== undefined) return known
+    const flat = costs.flatMap((list) =>
+      list.toSorted((a, b) => Number(a.methods === null) - Number(b.methods === null)),
+    )
+    const stated = new Set(flat.flatMap((cost) => cost.methods ?? []))
+    for (const pattern of patterns) for (const method of pattern.methods) stated.add(method)
+    const plans = { patterns, costs: flat, stated, byMethod: new Map<string, Plan>() }
+    if (this.#byPatterns.size >= MOST_COMBINATIONS) this.#byPatterns.clear()
+    this.#byPatterns.set(key, plans)
+    return plans
+  }
+
+  /** The rules that apply to what was asked, at `now` (overrides end), in the document's order. */
+  match(plan: Plan, asked: Asked, now: number): readonly CompiledRule[] {
+    let bits = 0
+    for (let i = 0; i < asked.count; i++) {
+      const scope = plan.scopes.get(asked.scopes[i]!)
+      if (scope === undefined) continue
+      if (!scope.isPlain) return this.#matchInFull(plan, asked, now)
+      bits |= scope.bit
+    }
+    const global = plan.scopes.get('global')
+    if (global !== undefined && !global.isPlain) return this.#matchInFull(plan, asked, now)
+    const known = plan.combinations.get(bits)
+    if (known !== undefined) return known
+    const matched = this.#matchInFull(plan, asked, now)
+    plan.combinations.set(bits, matched)
+    return matched
+  }
+
+  #matchInFull(plan: Plan, asked: Asked, now: number): readonly CompiledRule[] {
+    const tierOf = (scope: string) => this.tierOf(scope, asked)
+    const selected = select({ plan, asked, defaultRule: this.defaultRule, tierOf })
+    return selected.map((compiled) => this.overridden(compiled, asked, now))
+  }
+
+  /** The rule with a subject's own limits, where an override is in force. */
+  overridden(compiled: CompiledRule, asked: Asked, now: number): CompiledRule {
+    const { overrides } = compiled.family
+    if (overrides.size === 0) return compiled
+    const index = asked.scopes.indexOf(compiled.scope)
+    const list = index < 0 || index >= asked.count ? undefined : overrides.get(asked.values[index]!)
+    return list?.findLast((other) => other.rule === compiled.rule && other.until > now) ?? compiled
+  }
+
+  /** The request's own tier; else its scope's value's, else the first of the others by name. */
+  tierOf(scope: string, asked: Asked): string | null {
+    if (asked.tier !== null) return asked.tier
+    const found = (name: string): string | undefined => {
+      const index = asked.scopes.indexOf(name)
+      if (index < 0 || index >= asked.count) return undefined
+      return this.#tiers.get(name)?.get(asked.values[index]!)
+    }
+    const own = found(scope)
+    if (own !== undefined) return own
+    for (const other of asked.scopes.slice(0, asked.count).sort()) {
+      const tier = found(other)
+      if (tier !== undefined) return tier
+    }
+    return null
+  }
+}

@@ -1,0 +1,68 @@
+/** A rule as it was checked and understood; the document's words, resolved. */
+import type { Limit } from '../limits/limit.js'
+import type { FailureMode } from './document.js'
+import type { Cidr } from './ip-address.js'
+import type { Pattern } from './pattern.js'
+
+export interface Rule {
+  /** `search`, or `search@pro` for a tier's variant. */
+  readonly name: string
+  /** The name without the tier: variants of one family share their counters. */
+  readonly family: string
+  readonly scope: string
+  readonly value: string | Cidr | null
+  readonly tier: string | null
+  /** As written, without methods. */
+  readonly resource: string
+  readonly pattern: Pattern
+  /** Upper case, sorted; null for all. */
+  readonly methods: readonly string[] | null
+  readonly limits: readonly Limit[]
+  readonly additive: boolean
+  readonly unit: string
+  readonly enabled: boolean
+  readonly shadow: boolean
+  readonly failureMode: FailureMode
+  readonly description: string | null
+  /** Its place in the document; breaks ties between answers. */
+  readonly order: number
+}
+
+export interface Entry {
+  readonly scope: string
+  readonly value: string | Cidr
+  /** Microseconds since the epoch; Infinity without an end. */
+  readonly until: number
+  readonly reason: string | null
+}
+
+export interface Override extends Entry {
+  readonly value: string
+  readonly rule: string
+  readonly limits: readonly Limit[]
+}
+
+export interface Cost {
+  readonly resource: string
+  readonly pattern: Pattern
+  readonly methods: readonly string[] | null
+  readonly unit: string
+  readonly cost: number
+}
+
+/** A checked document. */
+export interface RuleBook {
+  readonly namespace: string
+  readonly ipv6Prefix: number
+  readonly scopes: readonly string[]
+  readonly rules: readonly Rule[]
+  readonly defaultRule: Rule | null
+  /** scope → value → tier */
+  readonly tiers: ReadonlyMap<string, ReadonlyMap<string, string>>
+  readonly overrides: readonly Override[]
+  readonly costs: readonly Cost[]
+  readonly exemptions: readonly Entry[]
+  readonly blocks: readonly Entry[]
+  /** What was accepted but does nothing yet. */
+  readonly warnings: readonly string[]
+}

@@ -1,0 +1,48 @@
+/** The names and values that rules and requests are made of: what is well-formed, and what else is wrong with them. */
+import { type Cidr, parseCidr, printIp } from './ip-address.js'
+
+export const LONGEST_VALUE = 1024
+
+export const SCOPE = /^[a-z][a-z0-9_]{0,31}$/
+export const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}(@[A-Za-z0-9][A-Za-z0-9_.-]{0,63})?$/
+export const TIER = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
+export const UNIT = /^[a-z][a-z0-9_]{0,31}$/
+export const METHOD = /^[A-Za-z][A-Za-z-]{0,31}$/
+export const NAMESPACE = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
+
+export const BUILT_IN_SCOPES = ['user', 'api_key', 'ip', 'org', 'global'] as const
+
+export function hasControlCharacters(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if (c < 32 || c === 127) return true
+  }
+  return false
+}
+
+/** What is wrong with a text that names someone; undefined if nothing is. */
+export function valueFault(value: string): string | undefined {
+  const length = value.length
+  if (length === 0) return 'is empty'
+  if (length > LONGEST_VALUE) return `is longer than ${LONGEST_VALUE} characters`
+  let all = 0
+  for (let i = 0; i < length; i++) {
+    const c = value.charCodeAt(i)
+    if (c < 32 || c === 127) return 'holds control characters'
+    all |= c
+  }
+  if (all > 127 && !value.isWellFormed()) return 'holds half a surrogate pair'
+  return undefined
+}
+
+/** A value as rules compare it: of `ip` the canonical address, or a network. */
+export function readValue(scope: string, value: string): string | Cidr | { fault: string } {
+  const fault = valueFault(value)
+  if (fault !== undefined) return { fault }
+  if (scope !== 'ip') return value
+  const cidr = parseCidr(value)
+  if (cidr === undefined) return { fault: `${JSON.stringify(value)} is not an address or a CIDR` }
+  if ('hint' in cidr) return { fault: `${JSON.stringify(value)}: expected ${cidr.hint}` }
+  const single = cidr.bits === (cidr.version === 4 ? 32 : 128)
+  return single ? printIp(cidr) : cidr
+}

@@ -1,0 +1,384 @@
+/**
+ * The rows of one rule family: open addressing over typed arrays, a keyed 64-bit fingerprint instead
+ * of a key string. Hot code; what holds:
+ *
+ * - A row is one double that is the fingerprint (two Int32) and then its numbers. Both zero: empty.
+ * - A key's row lies between its home slot and the next empty slot of its segment. Slots are never
+ *   emptied in place, only overwritten by another key whose probe passes them, so that this stays true.
+ * - A segment is at most 3/4 full. Segments grow alone, so that growing is a short pause.
+ * - A row whose counters have been empty for the grace is free: an insert that passes it takes it, and
+ *   a segment that is rebuilt drops it. There are no timers.
+ * - `numbers` and `row` are the place last located, until this table is next asked. A key without a row
+ *   is located in `blank`, which `settle` turns into a row: what is only looked at writes nothing.
+ */
+import type { Beside } from '../../algorithms/algorithm.js'
+import { SLIDING_LOG } from '../../algorithms/limit-numbers.js'
+import type { Besides } from './besides.js'
+import { type Columns, GRACE_US } from './columns.js'
+import { LogRing } from './log-ring.js'
+import { RefundSums } from './refund-sums.js'
+import { Segment } from './segment.js'
+import { Sketch } from './sketch.js'
+
+const SEGMENTS = 256
+/** A table of one segment this large is divided into many. */
+const DIVIDE_AT = 4096
+/** How many rows of a probe are compared for the one to evict. */
+const CANDIDATES = 8
+
+/** What the tables of a store share. */
+export interface Shared {
+  readonly besides: Besides
+  readonly maxKeys: number
+  /** Rows of all tables, free ones included. */
+  rows: number
+  tables: number
+  evicted: number
+}
+
+export class Table {
+  readonly columns: Columns
+  readonly refunds: RefundSums
+  /** Doubles from row to row. */
+  readonly stride: number
+  numbers: Float64Array
+  row = 1
+  /** The key that was located. */
+  a = 0
+  b = 0
+  rows = 0
+  /** Rows under an earlier layout, moved here when their key is next written. */
+  previous: Table | null = null
+  /** When nothing in `previous` can matter any more. */
+  previousEnds = 0
+  /** The furthest TAT that a debt has made. */
+  owedUntil = 0
+  /** The located blank comes from the sketch: at least what the key had used. */
+  isGuess = false
+  /** How long a row of this table can say something after its last write. */
+  longestLife = 0
+
+  readonly #shared: Shared
+  readonly #blank: Float64Array
+  readonly #blankLogs: (LogRing | undefined)[]
+  #segments: Segment[]
+  #segmentMask = 0
+  #sketch: Sketch | null = null
+
+  constructor(columns: Columns, shared: Shared) {
+    this.columns = columns
+    this.#shared = shared
+    this.stride = 1 + columns.rowWidth
+    this.refunds = new RefundSums(Math.max(1024, shared.maxKeys))
+    this.#blank = new Float64Array(this.stride)
+    this.#blankLogs = columns.all.map(() => undefined)
+    this.numbers = this.#blank
+    this.#segments = [new Segment(this.stride, 4)]
+  }
+
+  /** Locates the key's row, or a blank that says what is known of it. */
+  locate(a: number, b: number, now: number): void {
+    this.a = a
+    this.b = b
+    const segment = this.#segments[(a >>> 24) & this.#segmentMask]!
+    const row = segment.find(a, b)
+    if (row >= 0) {
+      this.numbers = segment.numbers
+      this.row = row + 1
+      this.isGuess = false
+      return
+    }
+    this.#locateBlank(a, b, now)
+  }
+
+  /** Whether the key has a row here. */
+  has(a: number, b: number): boolean {
+    return this.#segments[(a >>> 24) & this.#segmentMask]!.find(a, b) >= 0
+  }
+
+  get isBlank(): boolean {
+    return this.numbers === this.#blank
+  }
+
+  /** The located row, or blank, says that something was used. */
+  get isKnown(): boolean {
+    return this.columns.emptyAt(this.numbers, this.row, this.#shared.besides) > 0
+  }
+
+  #locateBlank(a: number, b: number, now: number): void {
+    const blank = this.#blank
+    blank.fill(0)
+    this.numbers = blank
+    this.row = 1
+    this.isGuess = false
+    if (this.previous !== null) {
+      if (now > this.previousEnds) this.previous = null
+      else if (this.#copyPrevious(this.previous, a, b, now)) return
+    }
+    if (this.#sketch === null) return
+    this.isGuess = true
+    this.#sketch.restore(a, b, blank, 1)
+    for (const [i, { kind, at, numbers }] of this.columns.all.entries()) {
+      this.#blankLogs[i] = undefined
+      if (kind !== SLIDING_LOG || blank[1 + at] === 0) continue
+      const log = new LogRing()
+      log.push(Math.ceil(blank[2 + at]! / numbers.cell) * numbers.cell, blank[1 + at]!)
+      this.#blankLogs[i] = log
+    }
+  }
+
+  /** The columns that both layouts have; handles too, since logs and holds do not move. */
+  #copyPrevious(previous: Table, a: number, b: number, now: number): boolean {
+    previous.locate(a, b, now)
+    for (const [i, column] of this.columns.all.entries()) {
+      this.#blankLogs[i] = undefined
+      const index = previous.columns.all.findIndex((other) => other.id === column.id)
+      if (index < 0) continue
+      const other = previous.columns.all[index]!
+      const next = this.columns.all[i + 1]?.at ?? this.columns.width
+      for (let k = 0; k < next - column.at; k++)
+        this.#blank[1 + column.at + k] = previous.numbers[previous.row + other.at + k]!
+      if (column.handleAt >= 0) {
+        this.#blank[1 + column.handleAt] = previous.numbers[previous.row + other.handleAt]!
+        this.#blankLogs[i] = previous.#blankLogs[index]
+      }
+    }
+    return !previous.isBlank
+  }
+
+  /** The log or holds of a column of the located row. */
+  beside(column: number): Beside {
+    const { kind, handleAt } = this.columns.all[column]!
+    if (handleAt < 0) return undefined
+    if (this.isBlank && this.#blankLogs[column] !== undefined) return this.#blankLogs[column]
+    return this.#shared.besides.get(kind, this.numbers[this.row + handleAt]!)
+  }
+
+  /** Sums of refunds of an earlier layout count on. */
+  refunded(a: number, b: number, column: number): number {
+    const own = this.refunds.of(a, b, column)
+    if (this.previous === null) return own
+    const id = this.columns.all[column]!.id
+    const index = this.previous.columns.all.findIndex((other) => other.id === id)
+    return index < 0 ? own : own + this.previous.refunded(a, b, index)
+  }
+
+  /** Tokens were given back to the located row; no receipt from before is worth anything after `until`. */
+  noteRefund(column: number, tokens: number, until: number, now: number): void {
+    const [a, b] = [this.a, this.b]
+    this.refunds.add(a, b, column, tokens, until, now, (x, y) => this.has(x, y))
+  }
+
+  /** The located row may owe more than its burst. */
+  noteDebt(): void {
+    const owed = this.columns.emptyAt(this.numbers, this.row, this.#shared.besides)
+    this.owedUntil = Math.max(this.owedUntil, owed)
+  }
+
+  /** Makes the located blank a row, and gives every column that keeps something beside its place. */
+  settle(now: number): void {
+    if (this.isBlank) {
+      if (this.previous !== null) this.previous.#forget(this.a, this.b, now)
+      this.#insert(this.a, this.b, now)
+    }
+    if (!this.columns.hasHandles) return
+    for (const [i, { kind, handleAt }] of this.columns.all.entries()) {
+      if (handleAt < 0 || this.numbers[this.row + handleAt] !== 0) continue
+      this.numbers[this.row + handleAt] = this.#shared.besides.add(kind, this.#blankLogs[i])
+      this.#blankLogs[i] = undefined
+    }
+  }
+
+  /** The row has moved to a table with another layout. */
+  #forget(a: number, b: number, now: number): void {
+    this.locate(a, b, now)
+    if (!this.isBlank) this.numbers.fill(0, this.row, this.row + this.columns.rowWidth)
+    else if (this.previous !== null) this.previous.#forget(a, b, now)
+  }
+
+  #insert(a: number, b: number, now: number): void {
+    let segment = this.#segments[(a >>> 24) & this.#segmentMask]!
+    if (segment.used >= segment.most && !this.#isFull()) segment = this.#makeRoom(segment, a, now)
+    let row = this.#claim(segment, b, now)
+    if (row < 0) {
+      segment = this.#sweep(segment, a, now)
+      row = this.#claim(segment, b, now)
+    }
+    if (row < 0) {
+      row = this.#evict(segment, b)
+      if (row < 0) {
+        // Every row on the way holds something, or there is none: one more than the cap, then.
+        if (segment.used >= segment.most)
+          segment = this.#rebuild(segment, a, segment.capacity * 2, -1)
+        row = this.#occupy(segment, segment.firstEmpty(b))
+      }
+    }
+    segment.write(row, a, b)
+    segment.numbers.set(this.#blank.subarray(1), row + 1)
+    this.numbers = segment.numbers
+    this.row = row + 1
+  }
+
+  /** A free row on the key's way, or the empty one at its end; -1 where that would be one too many. */
+  #claim(segment: Segment, b: number, now: number): number {
+    let slot = segment.home(b)
+    for (let passed = 0; ; passed++) {
+      const row = segment.rowAt(slot)
+      if (segment.isEmpty(row)) {
+        return this.#isFull() ? -1 : this.#occupy(segment, row)
+      }
+      if (passed < CANDIDATES && this.#isFree(segment, row, now)) {
+        this.#clear(segment, row)
+        return row
+      }
+      slot = segment.next(slot)
+    }
+  }
+
+  #occupy(segment: Segment, row: number): number {
+    segment.used++
+    this.rows++
+    this.#shared.rows++
+    return row
+  }
+
+  /** The store holds all the keys it may, and this table its part of them. */
+  #isFull(): boolean {
+    const { rows, maxKeys, tables } = this.#shared
+    return rows >= maxKeys && this.rows >= Math.max(CANDIDATES, maxKeys / (4 * tables))
+  }
+
+  #isFree(segment: Segment, row: number, now: number): boolean {
+    return this.columns.emptyAt(segment.numbers, row + 1, this.#shared.besides) + GRACE_US <= now
+  }
+
+  /** Of the first rows on the key's way, the one that is empty soonest; what it had used goes into the sketch. -1 if none may go. */
+  #evict(segment: Segment, b: number): number {
+    let slot = segment.home(b)
+    let victim = -1
+    let soonest = Number.POSITIVE_INFINITY
+    for (let passed = 0; ; passed++) {
+      const row = segment.rowAt(slot)
+      if (segment.isEmpty(row)) break
+      if (passed >= CANDIDATES && victim >= 0) break
+      const emptyAt = this.columns.emptyAt(segment.numbers, row + 1, this.#shared.besides)
+      if (emptyAt < soonest && !this.#holds(segment, row)) {
+        victim = row
+        soonest = emptyAt
+      }
+      slot = segment.next(slot)
+    }
+    if (victim < 0) return -1
+    this.#sketch ??= new Sketch(this.columns, this.rows)
+    this.#sketch.fold(
+      segment.fingerprintA(victim),
+      segment.fingerprintB(victim),
+      segment.numbers,
+      victim + 1,
+    )
+    this.#shared.evicted++
+    this.#clear(segment, victim)
+    return victim
+  }
+
+  #holds(segment: Segment, row: number): boolean {
+    if (!this.columns.hasHolds) return false
+    return this.columns.all.some(({ kind, handleAt }) => {
+      if (handleAt < 0) return false
+      const beside = this.#shared.besides.get(kind, segment.numbers[row + 1 + handleAt]!)
+      return beside !== undefined && 'live' in beside && beside.lastExpiry() > 0
+    })
+  }
+
+  #clear(segment: Segment, row: number): void {
+    for (const { handleAt } of this.columns.all) {
+      if (handleAt >= 0) this.#shared.besides.remove(segment.numbers[row + 1 + handleAt]!)
+    }
+    segment.numbers.fill(0, row + 1, row + this.stride)
+  }
+
+  /** A segment at its cap gets rid of its free rows, at most once a second. */
+  #sweep(segment: Segment, a: number, now: number): Segment {
+    if (now - segment.sweptAt < 1_000_000 && now >= segment.sweptAt) return segment
+    segment.sweptAt = now
+    return this.#rebuild(segment, a, segment.capacity, now)
+  }
+
+  #makeRoom(segment: Segment, a: number, now: number): Segment {
+    if (this.#segmentMask === 0 && segment.capacity >= DIVIDE_AT) {
+      this.#divide(segment, now)
+      return this.#segments[(a >>> 24) & this.#segmentMask]!
+    }
+    let live = 0
+    segment.forEach((row) => {
+      if (!this.#isFree(segment, row, now)) live++
+    })
+    let capacity = segment.capacity
+    if (live > capacity * 0.55 && !this.#isFull()) capacity *= 2
+    while (capacity > 4 && live < capacity / 8) capacity /= 2
+    return this.#rebuild(segment, a, capacity, now)
+  }
+
+  /** A copy without the rows that are free at `now`; with all of them where `now` is negative. */
+  #rebuild(segment: Segment, a: number, capacity: number, now: number): Segment {
+    const rebuilt = new Segment(this.stride, capacity)
+    rebuilt.sweptAt = segment.sweptAt
+    this.#moveInto(segment, now, () => rebuilt)
+    this.#segments[(a >>> 24) & this.#segmentMask] = rebuilt
+    return rebuilt
+  }
+
+  #divide(segment: Segment, now: number): void {
+    const parts = Array.from({ length: SEGMENTS }, () => new Segment(this.stride, 32))
+    this.#moveInto(segment, now, (a) => {
+      const part = parts[a >>> 24]!
+      if (part.used < part.most) return part
+      const larger = new Segment(this.stride, part.capacity * 2)
+      part.forEach((row) => larger.copyFrom(part, row))
+      parts[a >>> 24] = larger
+      return larger
+    })
+    this.#segments = parts
+    this.#segmentMask = SEGMENTS - 1
+  }
+
+  #moveInto(segment: Segment, now: number, target: (a: number) => Segment): void {
+    segment.forEach((row) => {
+      if (now >= 0 && this.#isFree(segment, row, now)) {
+        this.#clear(segment, row)
+        this.rows--
+        this.#shared.rows--
+      } else target(segment.fingerprintA(row)).copyFrom(segment, row)
+    })
+  }
+
+  /** Drops free rows and gives memory back, one segment a call; which one, the caller counts. */
+  compact(index: number, now: number): void {
+    const i = index & this.#segmentMask
+    this.#makeRoom(this.#segments[i]!, i << 24, now)
+  }
+
+  /** The rule is gone, and with it what was counted. */
+  drop(): void {
+    for (const segment of this.#segments) segment.forEach((row) => this.#clear(segment, row))
+    this.#shared.rows -= this.rows
+    this.previous?.drop()
+  }
+
+  get bytes(): number {
+    let bytes = this.#sketch?.bytes ?? 0
+    for (const segment of this.#segments) bytes += segment.numbers.byteLength
+    return bytes + 150 * this.refunds.size + (this.previous?.bytes ?? 0)
+  }
+
+  /** Every row that is not free, for a snapshot. */
+  *segments(): IterableIterator<Segment> {
+    yield* this.#segments
+  }
+
+  /** Puts a row back as it was exported. */
+  load(a: number, b: number, numbers: Float64Array): void {
+    this.#blank.set(numbers, 1)
+    this.#insert(a, b, 0)
+  }
+}

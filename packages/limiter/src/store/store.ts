@@ -1,0 +1,110 @@
+/**
+ * Where counters live. A store takes a whole transaction, every limit of every rule or none, and
+ * answers with numbers; it answers at once where it can, so that deciding from memory costs no promise.
+ */
+import { STATUS, VERDICT_WIDTH, YES } from '../algorithms/verdict.js'
+import type { CompiledRule } from '../rules/compiled-rule.js'
+import type { RuleSet } from '../rules/rule-set.js'
+
+export interface Transaction {
+  readonly rules: readonly CompiledRule[]
+  /** Whose row it is, for each rule. */
+  readonly values: readonly string[]
+  /** What each rule is charged; null if all are charged `cost`. */
+  readonly costs: readonly number[] | null
+  readonly cost: number
+  readonly dryRun: boolean
+  /** The id of the hold that concurrency limits take; empty if none does. */
+  readonly holdId: string
+  readonly idempotency: Idempotency | null
+  /** Set by a store that answers with an earlier request's verdicts: that request. */
+  replayOf: Transaction | null
+  /** This instance's clock in microseconds. A store with a clock of its own decides by that one. */
+  readonly now: number
+}
+
+export interface Idempotency {
+  /** The caller's key, with the subject it belongs to. */
+  readonly key: string
+  /** Everything that makes it the same request. */
+  readonly fingerprint: string
+}
+
+/**
+ * The answer: allowed (1 or 0), the time of the decision, then VERDICT_WIDTH numbers for each limit of
+ * each rule in order.
+ */
+export type Verdicts = readonly number[]
+export const ALLOWED = 0
+export const DECIDED_AT = 1
+export const FIRST_VERDICT = 2
+
+/** Thrown or rejected by `consume` where a key was used for another request. */
+export class IdempotencyConflict extends Error {}
+
+/** A limit of a transaction: which, and what to do with it. */
+export interface LimitChange {
+  readonly transaction: Transaction
+  /** Place of the rule in the transaction, and of the limit in the rule. */
+  readonly rule: number
+  readonly limit: number
+  readonly amount: number
+}
+
+/** A take to be given back, with the numbers it was taken with. */
+export interface Return extends LimitChange {
+  readonly verdicts: Verdicts
+}
+
+export type Answer<T> = T | Promise<T>
+
+export interface Store {
+  /** Takes from every limit of the transaction, or from none. */
+  consume(transaction: Transaction): Answer<Verdicts>
+  /** Gives back takes, each at most what time has left of it; answers how much of each. */
+  refund(returns: readonly Return[], now: number): Answer<number[]>
+  /** Gives to whoever the rows belong to, at most what is used; answers how much of each. */
+  grant(changes: readonly LimitChange[], now: number): Answer<number[]>
+  /** Takes whatever is left: what is missing is debt. Answers how much of each. */
+  charge(changes: readonly LimitChange[], now: number): Answer<number[]>
+  /** Gives back all that these values have used of these rules' rows; answers how many rows were in use. */
+  reset(
+    rows: readonly { readonly rule: CompiledRule; readonly value: string }[],
+    now: number,
+  ): Answer<number>
+  /** The hold's new expiry in microseconds, the earliest of its limits'; 0 if it has been lost. */
+  renew(hold: HoldPlace, now: number): Answer<number>
+  /** Whether anything was held. */
+  release(hold: HoldPlace, now: number): Answer<boolean>
+  /** These rules are in force now; rows of families that are gone may be forgotten. */
+  use(rules: RuleSet): void
+  close(): Answer<void>
+}
+
+/** The rows that hold an id. */
+export interface HoldPlace {
+  readonly id: string
+  readonly rows: readonly { readonly rule: CompiledRule; readonly value: string }[]
+}
+
+/** A store that always answers at once. */
+export interface SyncStore extends Store {
+  readonly isSync: true
+  consume(transaction: Transaction): Verdicts
+}
+
+export function costOf(transaction: Transaction, rule: number): number {
+  return transaction.costs === null ? transaction.cost : transaction.costs[rule]!
+}
+
+/** Where the first verdict of a rule stands. */
+export function verdictsOf(transaction: Transaction, rule: number): number {
+  let at = FIRST_VERDICT
+  for (let i = 0; i < rule; i++) at += transaction.rules[i]!.limits.length * VERDICT_WIDTH
+  return at
+}
+
+/** Whether the limit whose verdict stands here was taken from: a shadow limit that says no is not. */
+export function wasTaken(verdicts: Verdicts, at: number): boolean {
+  return verdicts[ALLOWED] === 1 && verdicts[at + STATUS] === YES
+}

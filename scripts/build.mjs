@@ -1,0 +1,5 @@
+// Builds every package; generated files first, since sources may hold them.
+import { run } from './run.mjs'
+
+run('node', ['scripts/generate-lua.mjs'])
+run('npx', ['tsc', '-b', 'packages/limiter'])

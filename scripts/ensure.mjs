@@ -1,0 +1,50 @@
+// Sees to it that what tests need is there: installs it, or says in one line how to get it.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT, run } from './run.mjs'
+
+/** node_modules as package-lock.json says; installs where they differ. */
+export function ensureDependencies() {
+  const marker = join(ROOT, 'node_modules/.package-lock.json')
+  const lock = join(ROOT, 'package-lock.json')
+  if (
+    existsSync(marker) &&
+    statSync(marker).mtimeMs >= statSync(lock).mtimeMs &&
+    sameVersions(marker, lock)
+  )
+    return
+  console.log('Installing dependencies (npm ci) ...')
+  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+}
+
+function sameVersions(marker, lock) {
+  const packages = (file) => {
+    const all = JSON.parse(readFileSync(file, 'utf8')).packages
+    return new Map(Object.entries(all).map(([name, { version }]) => [name, version]))
+  }
+  const [installed, wanted] = [packages(marker), packages(lock)]
+  return [...installed].every(([name, version]) => wanted.get(name) === version)
+}
+
+/** A command of a Debian package. */
+export function ensureCommand(command, debianPackage) {
+  if (has(command)) return
+  const root = process.getuid?.() === 0
+  if (root && has('apt-get')) {
+    console.log(`Installing ${debianPackage} (apt-get) ...`)
+    const quiet = { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }
+    const install = ['install', '-y', '--no-install-recommends', debianPackage]
+    if (!run('apt-get', install, { ok: true, ...quiet })) {
+      run('apt-get', ['update'], { ok: true, ...quiet })
+      run('apt-get', install, { ok: true, ...quiet })
+    }
+    if (has(command)) return
+  }
+  console.error(`The tests need ${command}. Get it: sudo apt-get install ${debianPackage}`)
+  process.exit(1)
+}
+
+function has(command) {
+  return spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+}

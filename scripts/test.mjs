@@ -1,0 +1,56 @@
+// `npm test`: everything that must hold before a change lands. Ends with `N passed, N failed`.
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { ensureCommand, ensureDependencies } from './ensure.mjs'
+import { ROOT, run } from './run.mjs'
+
+ensureDependencies()
+ensureCommand('lua5.1', 'lua5.1')
+
+const cache = join(ROOT, '.cache')
+mkdirSync(cache, { recursive: true })
+
+let passed = 0
+let failed = 0
+const broken = []
+
+function check(name, command, args) {
+  const started = Date.now()
+  console.log(`\n== ${name}`)
+  if (run(command, args, { ok: true })) passed++
+  else {
+    failed++
+    broken.push(name)
+  }
+  console.log(`== ${name}: ${((Date.now() - started) / 1000).toFixed(1)} s`)
+}
+
+check('generated files are fresh', 'node', ['scripts/generate-lua.mjs', '--check'])
+check('format', 'npx', ['biome', 'ci', '--linter-enabled=false', '.'])
+check('types', 'npx', ['tsc', '-b'])
+check('lint', 'npx', ['oxlint', '--type-aware', '--deny-warnings'])
+check('import directions', 'npx', ['depcruise', '--config', '.dependency-cruiser.cjs', 'packages'])
+check('dead code', 'npx', ['knip'])
+check('package', 'node', ['scripts/check-package.mjs'])
+
+const report = join(cache, 'vitest.json')
+rmSync(report, { force: true })
+console.log('\n== tests')
+const ok = run(
+  'npx',
+  ['vitest', 'run', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`],
+  { ok: true },
+)
+try {
+  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8'))
+  passed += numPassedTests
+  failed += numFailedTests
+  if (!ok && numFailedTests === 0) failed++
+} catch {
+  failed++
+}
+if (!ok) broken.push('tests')
+
+console.log(broken.length === 0 ? '\nEverything holds.' : `\nBroken: ${broken.join(', ')}`)
+console.log(`${passed} passed, ${failed} failed`)
+process.exit(failed === 0 ? 0 : 1)
