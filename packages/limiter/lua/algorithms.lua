@@ -122,7 +122,7 @@ return ____exports
 end)()
 modules['./bucket.js'] = (function()
 local ____exports = {}
-local convert, decideWhole, write, T, F, AMOUNT, LAST, MOST_OWED, tat
+local convert, decideParts, decideWhole, write, T, F, AMOUNT, LAST, MOST_OWED, tat
 local ____limit_2Dnumbers_2Ejs = require("./limit-numbers.js")
 local BUCKET = ____limit_2Dnumbers_2Ejs.BUCKET
 local HORIZON_US = ____limit_2Dnumbers_2Ejs.HORIZON_US
@@ -169,105 +169,39 @@ function convert(t, f, amount, x, limit)
         tat[1] = tat[1] + math.ceil((restT + restF / amount) * amount / limit.amount) + 1
     end
 end
-function decideWhole(t, limit, cost, now, out, o)
-    local top = now + limit.burstWhole
-    local remaining = 0
-    if top > t then
-        remaining = math.min(
-            limit.burst,
-            math.floor((top - t) / limit.whole)
-        )
-    end
-    out[o + REMAINING + 1] = remaining
-    out[o + RESET_AT + 1] = t
-    if cost > limit.burst then
-        out[o + STATUS + 1] = NEVER
-        out[o + GO_AT + 1] = 0
-        return
-    end
-    local newT = t + cost * limit.whole
-    out[o + MARK + 1] = newT
-    out[o + MARK_REST + 1] = 0
-    if newT > top then
-        out[o + STATUS + 1] = NOT_NOW
-        out[o + GO_AT + 1] = newT - limit.burstWhole
-        return
-    end
-    out[o + STATUS + 1] = YES
-    out[o + GO_AT + 1] = now
-    if limit.queues then
-        out[o + GO_AT + 1] = t
-    end
-end
-function write(row, at, limit, t, f, now)
-    row[at + T + 1] = t
-    row[at + F + 1] = f
-    row[at + AMOUNT + 1] = limit.amount
-    if now > row[at + LAST + 1] then
-        row[at + LAST + 1] = now
-    end
-end
-____exports.BUCKET_WIDTH = 4
-T = 0
-F = 1
-AMOUNT = 2
-LAST = 3
-MOST_OWED = 2000000000
-tat = {0.5, 0.5}
-local function current(row, at, limit, now)
-    local t = row[at + T + 1]
-    local f = row[at + F + 1]
-    local amount = row[at + AMOUNT + 1]
-    tat[1] = t
-    tat[2] = f
-    if amount == limit.amount or amount == 0 then
-        return
-    end
-    local x = math.min(
-        now,
-        math.max(limit.since, row[at + LAST + 1])
-    )
-    local ceiling = t
-    if f > 0 then
-        ceiling = t + 1
-    end
-    tat[1] = ceiling
-    tat[2] = 0
-    if ceiling <= x then
-        return
-    end
-    convert(
-        t - x,
-        f,
-        amount,
-        x,
-        limit
-    )
-end
-function ____exports.decideBucket(row, at, limit, cost, now, out, o)
-    local t = row[at + T + 1]
-    local f = row[at + F + 1]
-    local amount = row[at + AMOUNT + 1]
-    if amount ~= limit.amount and amount ~= 0 then
-        current(row, at, limit, now)
-        t = tat[1]
-        f = tat[2]
-    end
-    if t < now then
-        t = now
-        f = 0
-    end
+function ____exports.decideTat(t, f, limit, cost, now, out, o)
     if limit.rest == 0 then
         decideWhole(
-            t,
+            math.max(t, now),
             limit,
             cost,
             now,
             out,
             o
         )
-        return
+    elseif t < now then
+        decideParts(
+            now,
+            0,
+            limit,
+            cost,
+            now,
+            out,
+            o
+        )
+    else
+        decideParts(
+            t,
+            f,
+            limit,
+            cost,
+            now,
+            out,
+            o
+        )
     end
+end
+function decideParts(t, f, limit, cost, now, out, o)
     local base = t
     if f > 0 then
         base = t + 1
@@ -310,23 +244,125 @@ function ____exports.decideBucket(row, at, limit, cost, now, out, o)
     end
     out[o + GO_AT + 1] = goAt
 end
+function decideWhole(t, limit, cost, now, out, o)
+    local top = now + limit.burstWhole
+    local remaining = 0
+    if top > t then
+        remaining = math.min(
+            limit.burst,
+            math.floor((top - t) / limit.whole)
+        )
+    end
+    out[o + REMAINING + 1] = remaining
+    out[o + RESET_AT + 1] = t
+    if cost > limit.burst then
+        out[o + STATUS + 1] = NEVER
+        out[o + GO_AT + 1] = 0
+        return
+    end
+    local newT = t + cost * limit.whole
+    out[o + MARK + 1] = newT
+    out[o + MARK_REST + 1] = 0
+    if newT > top then
+        out[o + STATUS + 1] = NOT_NOW
+        out[o + GO_AT + 1] = newT - limit.burstWhole
+        return
+    end
+    out[o + STATUS + 1] = YES
+    out[o + GO_AT + 1] = now
+    if limit.queues then
+        out[o + GO_AT + 1] = t
+    end
+end
+function ____exports.noteTake(cost, out, o)
+    out[o + REMAINING + 1] = out[o + REMAINING + 1] - cost
+    local resetAt = out[o + MARK + 1]
+    if out[o + MARK_REST + 1] > 0 then
+        resetAt = resetAt + 1
+    end
+    out[o + RESET_AT + 1] = resetAt
+end
+function write(row, at, limit, t, f, now)
+    row[at + T + 1] = t
+    row[at + F + 1] = f
+    row[at + AMOUNT + 1] = limit.amount
+    if now > row[at + LAST + 1] then
+        row[at + LAST + 1] = now
+    end
+end
+____exports.BUCKET_WIDTH = 4
+T = 0
+F = 1
+AMOUNT = 2
+LAST = 3
+MOST_OWED = 2000000000
+local LATEST = 9007199254740991
+tat = {0.5, 0.5}
+local function current(row, at, limit, now)
+    local t = row[at + T + 1]
+    local f = row[at + F + 1]
+    local amount = row[at + AMOUNT + 1]
+    tat[1] = t
+    tat[2] = f
+    if amount == limit.amount or amount == 0 then
+        return
+    end
+    local x = math.min(
+        now,
+        math.max(limit.since, row[at + LAST + 1])
+    )
+    local ceiling = t
+    if f > 0 then
+        ceiling = t + 1
+    end
+    tat[1] = ceiling
+    tat[2] = 0
+    if ceiling <= x then
+        return
+    end
+    convert(
+        t - x,
+        f,
+        amount,
+        x,
+        limit
+    )
+end
+function ____exports.decideBucket(row, at, limit, cost, now, out, o)
+    local amount = row[at + AMOUNT + 1]
+    if amount == limit.amount or amount == 0 then
+        ____exports.decideTat(
+            row[at + T + 1],
+            row[at + F + 1],
+            limit,
+            cost,
+            now,
+            out,
+            o
+        )
+    else
+        current(row, at, limit, now)
+        ____exports.decideTat(
+            tat[1],
+            tat[2],
+            limit,
+            cost,
+            now,
+            out,
+            o
+        )
+    end
+end
 function ____exports.takeBucket(row, at, limit, cost, now, out, o)
-    local t = out[o + MARK + 1]
-    local f = out[o + MARK_REST + 1]
     write(
         row,
         at,
         limit,
-        t,
-        f,
+        out[o + MARK + 1],
+        out[o + MARK_REST + 1],
         now
     )
-    out[o + REMAINING + 1] = out[o + REMAINING + 1] - cost
-    local resetAt = t
-    if f > 0 then
-        resetAt = t + 1
-    end
-    out[o + RESET_AT + 1] = resetAt
+    ____exports.noteTake(cost, out, o)
 end
 local function giveBack(row, at, limit, n, now)
     span(n, limit)
@@ -356,7 +392,7 @@ function ____exports.refundBucket(row, at, limit, n, now, mark, markRest, amount
         return 0
     end
     span(since, limit)
-    local t = mark - now - spanned[1]
+    local t = mark - math.max(now, row[at + LAST + 1]) - spanned[1]
     local f = markRest - spanned[2]
     if f < 0 then
         t = t - 1
@@ -454,8 +490,26 @@ function ____exports.chargeBucket(row, at, limit, n, now)
     return taken
 end
 function ____exports.resetBucket(row, at, limit, now)
+    local amount = row[at + AMOUNT + 1]
     current(row, at, limit, now)
     local used = usedUp(limit, now)
+    if amount ~= limit.amount and amount ~= 0 then
+        tat[1] = row[at + T + 1]
+        tat[2] = row[at + F + 1]
+        used = math.max(
+            used,
+            usedUp(
+                limitNumbers(
+                    BUCKET,
+                    amount,
+                    limit.window,
+                    1,
+                    false
+                ),
+                now
+            )
+        )
+    end
     if used > 0 then
         write(
             row,
@@ -468,11 +522,17 @@ function ____exports.resetBucket(row, at, limit, now)
     end
     return used
 end
-function ____exports.bucketEmptyAt(row, at)
+function ____exports.bucketEmptyAt(row, at, limit)
+    local amount = row[at + AMOUNT + 1]
+    local emptyAt = row[at + T + 1]
     if row[at + F + 1] > 0 then
-        return row[at + T + 1] + 1
+        emptyAt = emptyAt + 1
     end
-    return row[at + T + 1]
+    if amount == limit.amount or amount == 0 then
+        return emptyAt
+    end
+    current(row, at, limit, LATEST)
+    return math.max(emptyAt, tat[1] + 1)
 end
 return ____exports
 end)()
@@ -565,8 +625,8 @@ function ____exports.takeFixedWindow(row, at, limit, cost, out, o)
     out[o + REMAINING + 1] = out[o + REMAINING + 1] - cost
     out[o + RESET_AT + 1] = endOf(limit, start)
 end
-function ____exports.refundFixedWindow(row, at, n, mark)
-    if row[at + START + 1] ~= mark then
+function ____exports.refundFixedWindow(row, at, limit, n, now, mark)
+    if row[at + START + 1] ~= mark or endOf(limit, mark) <= now then
         return 0
     end
     local given = math.min(n, row[at + COUNT + 1])
@@ -574,10 +634,14 @@ function ____exports.refundFixedWindow(row, at, n, mark)
     return given
 end
 function ____exports.grantFixedWindow(row, at, limit, n, now)
-    if row[at + START + 1] < startOf(limit, now) then
-        return 0
-    end
-    return ____exports.refundFixedWindow(row, at, n, row[at + START + 1])
+    return ____exports.refundFixedWindow(
+        row,
+        at,
+        limit,
+        n,
+        now,
+        row[at + START + 1]
+    )
 end
 function ____exports.chargeFixedWindow(row, at, limit, n, now)
     add(
@@ -592,7 +656,7 @@ function ____exports.chargeFixedWindow(row, at, limit, n, now)
     return n
 end
 function ____exports.fixedWindowEmptyAt(row, at, limit)
-    if row[at + COUNT + 1] == 0 then
+    if row[at + START + 1] == 0 and row[at + COUNT + 1] == 0 then
         return 0
     end
     return endOf(limit, row[at + START + 1])
@@ -735,10 +799,10 @@ function ____exports.slidingCounterEmptyAt(row, at, limit)
     if row[at + COUNT + 1] > 0 then
         return row[at + START + 1] + 2 * limit.window
     end
-    if row[at + BEFORE + 1] > 0 then
-        return row[at + START + 1] + limit.window
+    if row[at + START + 1] == 0 and row[at + BEFORE + 1] == 0 then
+        return 0
     end
-    return 0
+    return row[at + START + 1] + limit.window
 end
 return ____exports
 end)()
@@ -833,7 +897,10 @@ function ____exports.takeSlidingLog(row, at, limit, cost, now, out, o, entries)
     out[o + REMAINING + 1] = out[o + REMAINING + 1] - cost
     out[o + RESET_AT + 1] = out[o + MARK + 1] + limit.window
 end
-function ____exports.refundSlidingLog(row, at, n, mark, entries)
+function ____exports.refundSlidingLog(row, at, limit, n, now, mark, entries)
+    if mark <= math.max(now, row[at + SEEN + 1]) - limit.window then
+        return 0
+    end
     do
         local i = entries:count() - 1
         while i >= 0 and entries:stamp(i) >= mark do
@@ -847,6 +914,9 @@ function ____exports.refundSlidingLog(row, at, n, mark, entries)
                     entries:cost(i) - given
                 )
                 row[at + SUM + 1] = row[at + SUM + 1] - given
+                while entries:count() > 0 and entries:cost(entries:count() - 1) == 0 do
+                    entries:dropNewest()
+                end
                 return given
             end
             i = i - 1
@@ -875,12 +945,15 @@ function ____exports.grantSlidingLog(row, at, limit, n, now, entries)
     row[at + SUM + 1] = row[at + SUM + 1] - given
     return given
 end
-function ____exports.slidingLogEmptyAt(limit, entries)
+function ____exports.slidingLogEmptyAt(row, at, limit, entries)
     local count = entries:count()
-    if count == 0 then
+    if count > 0 then
+        return entries:stamp(count - 1) + limit.window
+    end
+    if row[at + SEEN + 1] == 0 then
         return 0
     end
-    return entries:stamp(count - 1) + limit.window
+    return row[at + SEEN + 1] + limit.window
 end
 return ____exports
 end)()
@@ -937,6 +1010,11 @@ function ____exports.renewHold(limit, now, holds, id)
     holds:renew(id, now + limit.window)
     return now + limit.window
 end
+function ____exports.releaseAll(now, holds)
+    local live = holds:live(now)
+    holds:removeAll()
+    return live
+end
 return ____exports
 end)()
 modules['./algorithm.js'] = (function()
@@ -952,6 +1030,7 @@ local resetBucket = ____bucket_2Ejs.resetBucket
 local takeBucket = ____bucket_2Ejs.takeBucket
 local ____concurrency_2Ejs = require("./concurrency.js")
 local decideConcurrency = ____concurrency_2Ejs.decideConcurrency
+local releaseAll = ____concurrency_2Ejs.releaseAll
 local takeConcurrency = ____concurrency_2Ejs.takeConcurrency
 local ____fixed_2Dwindow_2Ejs = require("./fixed-window.js")
 local chargeFixedWindow = ____fixed_2Dwindow_2Ejs.chargeFixedWindow
@@ -984,6 +1063,7 @@ local refundSlidingLog = ____sliding_2Dlog_2Ejs.refundSlidingLog
 local SLIDING_LOG_WIDTH = ____sliding_2Dlog_2Ejs.SLIDING_LOG_WIDTH
 local slidingLogEmptyAt = ____sliding_2Dlog_2Ejs.slidingLogEmptyAt
 local takeSlidingLog = ____sliding_2Dlog_2Ejs.takeSlidingLog
+____exports.RESET = 4000000000
 local ALL = 9007199254740991
 function ____exports.widthOf(kind)
     if kind == BUCKET then
@@ -1122,8 +1202,18 @@ function ____exports.refund(row, at, limit, n, now, mark, markRest, amount, sinc
             since
         )
     end
+    if since ~= 0 then
+        return 0
+    end
     if kind == FIXED_WINDOW then
-        return refundFixedWindow(row, at, n, mark)
+        return refundFixedWindow(
+            row,
+            at,
+            limit,
+            n,
+            now,
+            mark
+        )
     end
     if kind == SLIDING_COUNTER then
         return refundSlidingCounter(
@@ -1139,7 +1229,9 @@ function ____exports.refund(row, at, limit, n, now, mark, markRest, amount, sinc
         return refundSlidingLog(
             row,
             at,
+            limit,
             n,
+            now,
             mark,
             beside
         )
@@ -1237,7 +1329,7 @@ function ____exports.reset(row, at, limit, now, beside)
         return resetSlidingCounter(row, at, limit, now)
     end
     if kind == CONCURRENCY then
-        return beside:removeAll()
+        return releaseAll(now, beside)
     end
     return ____exports.grant(
         row,
@@ -1251,7 +1343,7 @@ end
 function ____exports.emptyAt(row, at, limit, beside)
     local kind = limit.kind
     if kind == BUCKET then
-        return bucketEmptyAt(row, at)
+        return bucketEmptyAt(row, at, limit)
     end
     if kind == FIXED_WINDOW then
         return fixedWindowEmptyAt(row, at, limit)
@@ -1260,7 +1352,7 @@ function ____exports.emptyAt(row, at, limit, beside)
         return slidingCounterEmptyAt(row, at, limit)
     end
     if kind == SLIDING_LOG then
-        return slidingLogEmptyAt(limit, beside)
+        return slidingLogEmptyAt(row, at, limit, beside)
     end
     return beside:lastExpiry()
 end

@@ -1,5 +1,6 @@
 /** How a limiter is made: from a single limit, from rules, or from rules compiled before. */
 import type { Clock } from './clock.js'
+import { Decider } from './decider.js'
 import { SluiceError } from './errors.js'
 import { didYouMean, quote } from './faults.js'
 import { Limiter } from './limiter.js'
@@ -93,5 +94,5 @@ function build(rules: RuleSet, { store, clock }: Parts): Limiter {
       `store is ${quote(store)}; expected one such as memoryStore()`,
       { field: 'store' },
     )
-  return new Limiter(rules, store ?? memoryStore(), clock ?? Date.now)
+  return new Limiter(new Decider(rules, store ?? memoryStore(), clock ?? Date.now))
 }

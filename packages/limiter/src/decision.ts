@@ -102,68 +102,87 @@ export interface TopLimit {
 export class DecisionRecord implements Answer {
   readonly allowed: boolean
   readonly state: State
-  /** @internal */ readonly transaction: Transaction
   /** @internal */ readonly verdicts: Verdicts
-  /** @internal */ readonly top: TopLimit | null
-  /** @internal */ readonly entry: Entry | null
-  /** @internal */ readonly resource: string
-  private limitList: readonly LimitDecision[] | undefined
-  private ownReceipt: Receipt | null | undefined
-  private readonly replay: boolean
+  /** @internal The block or exemption that decided. */ readonly entry: Entry | null
+  /** @internal The rule of the top limit (-1: none), and where that limit's verdict stands. */
+  readonly topRule: number
+  /** @internal */ readonly topAt: number
+  private readonly asked: Transaction
+  private limitList: readonly LimitDecision[] | null
 
   constructor(
-    transaction: Transaction,
+    asked: Transaction,
     verdicts: Verdicts,
-    top: TopLimit | null,
+    topRule: number,
+    topAt: number,
     state: State,
-    resource: string,
-    entry: Entry | null = null,
+    entry: Entry | null,
   ) {
     this.allowed = verdicts[ALLOWED] === 1
     this.state = state
-    this.transaction = transaction.replayOf ?? transaction
-    this.replay = transaction.replayOf !== null
     this.verdicts = verdicts
-    this.top = top
     this.entry = entry
-    this.resource = resource
-    this.limitList = undefined
-    this.ownReceipt = undefined
+    this.topRule = topRule
+    this.topAt = topAt
+    this.asked = asked
+    this.limitList = null
+  }
+
+  /** @internal For what is this decision and more. */
+  get parts(): ConstructorParameters<typeof DecisionRecord> {
+    return [this.asked, this.verdicts, this.topRule, this.topAt, this.state, this.entry]
+  }
+
+  /** @internal What was asked of the store: of a replayed answer, then. */
+  get transaction(): Transaction {
+    return this.asked.replayOf ?? this.asked
+  }
+
+  get replayed(): boolean {
+    return this.asked.replayOf !== null
+  }
+
+  /** @internal */
+  get top(): TopLimit | null {
+    if (this.topRule < 0) return null
+    const { rules, values } = this.transaction
+    let at = FIRST_VERDICT
+    for (let i = 0; i < this.topRule; i++) at += rules[i]!.limits.length * VERDICT_WIDTH
+    const rule = rules[this.topRule]!
+    const limit = rule.limits[(this.topAt - at) / VERDICT_WIDTH]!
+    return { rule, limit, value: values[this.topRule]!, at: this.topAt }
   }
 
   get limit(): number | null {
-    return this.top === null ? null : this.top.limit.numbers.burst
+    return this.top?.limit.numbers.burst ?? null
   }
 
   get remaining(): number | null {
-    return this.top === null ? null : this.verdicts[this.top.at + REMAINING]!
+    return this.topRule < 0 ? null : this.verdicts[this.topAt + REMAINING]!
   }
 
   get resetAtMs(): number | null {
-    return this.top === null ? null : milliseconds(this.verdicts[this.top.at + RESET_AT]!)
+    return this.topRule < 0 ? null : milliseconds(this.verdicts[this.topAt + RESET_AT]!)
   }
 
   get rule(): string | null {
-    return this.top === null ? null : this.top.rule.name
+    return this.topRule < 0 ? null : this.transaction.rules[this.topRule]!.name
   }
 
   get scope(): string | null {
-    return this.entry !== null && !this.allowed
-      ? this.entry.scope
-      : this.top === null
-        ? null
-        : this.top.rule.scope
+    if (this.entry !== null) return this.allowed ? null : this.entry.scope
+    return this.topRule < 0 ? null : this.transaction.rules[this.topRule]!.scope
   }
 
   get reason(): Reason | null {
     if (this.allowed) return null
-    if (this.top === null) return 'blocked'
-    return this.verdicts[this.top.at + STATUS] === NEVER ? 'too_expensive' : 'limited'
+    if (this.topRule < 0) return 'blocked'
+    return this.verdicts[this.topAt + STATUS] === NEVER ? 'too_expensive' : 'limited'
   }
 
   get retryAfterMs(): number | null {
-    if (this.allowed || this.top === null) return null
-    return retryAfterMs(this.verdicts, this.top.at)
+    if (this.allowed || this.topRule < 0) return null
+    return retryAfterMs(this.verdicts, this.topAt)
   }
 
   get delayMs(): number {
@@ -184,10 +203,6 @@ export class DecisionRecord implements Answer {
     return this.entry !== null && this.allowed
   }
 
-  get replayed(): boolean {
-    return this.replay
-  }
-
   get degraded(): boolean {
     return false
   }
@@ -197,11 +212,9 @@ export class DecisionRecord implements Answer {
   }
 
   get receipt(): Receipt | null {
-    if (this.ownReceipt === undefined) {
-      const took = this.allowed && !this.transaction.dryRun && this.transaction.rules.length > 0
-      this.ownReceipt = took ? new Receipt(this.transaction, this.verdicts) : null
-    }
-    return this.ownReceipt
+    const { transaction } = this
+    if (!this.allowed || transaction.dryRun || transaction.rules.length === 0) return null
+    return Receipt.of(transaction, this.verdicts)
   }
 
   get hold(): HoldTicket | null {
@@ -324,36 +337,34 @@ function retryAfterMs(verdicts: Verdicts, at: number): number | null {
   return milliseconds(verdicts[at + GO_AT]! - verdicts[DECIDED_AT]!)
 }
 
+/** The last result of `topLimit`: the rule's place, -1 where no enforced limit applies; where the verdict stands; the part left. */
+export const top = { rule: 0, at: 0, left: 0.5 }
+
 /**
  * Of a no the enforced limit that says it with the latest retry, never being the latest; of a yes the
  * one with the smallest part left, buckets that space requests evenly only where nothing else applies.
  */
-export function topLimit(transaction: Transaction, verdicts: Verdicts): TopLimit | null {
+export function topLimit(rules: readonly CompiledRule[], verdicts: Verdicts): void {
   const allowed = verdicts[ALLOWED] === 1
-  const { rules } = transaction
+  let lowest = Number.POSITIVE_INFINITY
   let topRule = -1
-  let topIndex = 0
   let topAt = 0
-  let topRank = Number.POSITIVE_INFINITY
   let at = FIRST_VERDICT
   for (let i = 0; i < rules.length; i++) {
     const { limits, shadow } = rules[i]!
-    for (let j = 0; j < limits.length; j++) {
-      if (!shadow) {
-        const rank = allowed ? fullness(limits[j]!, verdicts, at) : urgency(verdicts, at)
-        if (rank < topRank) {
-          topRank = rank
-          topRule = i
-          topIndex = j
-          topAt = at
-        }
+    for (let j = 0; j < limits.length; j++, at += VERDICT_WIDTH) {
+      if (shadow) continue
+      const rank = allowed ? fullness(limits[j]!, verdicts, at) : urgency(verdicts, at)
+      if (rank < lowest) {
+        lowest = rank
+        topRule = i
+        topAt = at
       }
-      at += VERDICT_WIDTH
     }
   }
-  if (topRule < 0) return null
-  const rule = rules[topRule]!
-  return { rule, limit: rule.limits[topIndex]!, value: transaction.values[topRule]!, at: topAt }
+  top.rule = topRule
+  top.at = topAt
+  top.left = lowest >= 2 ? lowest - 2 : lowest
 }
 
 /** The part that is left, from 0 to 1; 2 more for buckets that space requests. */

@@ -18,10 +18,17 @@ interface Keeper {
 }
 
 export class HoldRecord extends DecisionRecord {
-  private keeper: Keeper | undefined
-  private ticket: HoldTicket | null = null
+  private readonly keeper: Keeper
+  private ticket: HoldTicket | null
   private timer: ReturnType<typeof setTimeout> | undefined
   private readonly loss = new AbortController()
+
+  constructor(decision: DecisionRecord, keeper: Keeper) {
+    super(...decision.parts)
+    this.keeper = keeper
+    this.ticket = this.hold
+    this.schedule()
+  }
 
   get signal(): AbortSignal {
     return this.loss.signal
@@ -29,13 +36,6 @@ export class HoldRecord extends DecisionRecord {
 
   get lost(): boolean {
     return this.loss.signal.aborted
-  }
-
-  /** @internal */
-  start(keeper: Keeper): void {
-    this.keeper = keeper
-    this.ticket = this.hold
-    this.schedule()
   }
 
   /** A third of its life, so that two renewals may fail. The timer keeps no process alive. */
@@ -50,7 +50,7 @@ export class HoldRecord extends DecisionRecord {
 
   private async renewOnce(): Promise<void> {
     if (this.ticket === null) return
-    const expiry = await this.keeper!.renew(this.ticket).catch(() => undefined)
+    const expiry = await this.keeper.renew(this.ticket).catch(() => undefined)
     if (this.ticket === null) return
     if (expiry === null) {
       this.ticket = null
@@ -62,7 +62,7 @@ export class HoldRecord extends DecisionRecord {
     clearTimeout(this.timer)
     const { ticket } = this
     this.ticket = null
-    return ticket === null ? false : this.keeper!.release(ticket)
+    return ticket === null ? false : this.keeper.release(ticket)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

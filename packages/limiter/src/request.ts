@@ -4,6 +4,7 @@ import { didYouMean, list, quote } from './faults.js'
 import type { Asked } from './rules/asked.js'
 import { type IpAddress, isPlainIpv4, maskWords, parseIp, printIp } from './rules/ip-address.js'
 import { LONGEST_RESOURCE, withoutQuery } from './rules/pattern.js'
+import type { Plan } from './rules/plan.js'
 import type { RuleSet } from './rules/rule-set.js'
 import { hasControlCharacters, METHOD, TIER, UNIT, valueFault } from './rules/words.js'
 
@@ -57,7 +58,12 @@ export class CheckedRequest implements Asked {
   readonly values: string[] = []
   readonly counted: string[] = []
   address: IpAddress | null = null
+  plan!: Plan
+  bits = 0
+  isPlain = true
+  /** Without its query. */
   resource = ''
+  /** Upper case; empty if the request names none. */
   method = ''
   tier: string | null = null
   /** `costs.requests`, or `cost`; 0 where the request gives none. */
@@ -68,24 +74,55 @@ export class CheckedRequest implements Asked {
   read(request: Request, rules: RuleSet, scopes: ReadonlySet<string>): void {
     if (typeof request !== 'object' || request === null)
       throw badRequest('request', `is ${quote(request)}; expected an object`)
-    for (const field in request) {
-      if (!FIELDS.includes(field)) throw badRequest(field, `is unknown${didYouMean(field, FIELDS)}`)
+    const { subject, resource, method, tier, dryRun, idempotencyKey, holdId, cost, costs } = request
+    let known = 0
+    if (subject !== undefined) known++
+    if (resource !== undefined) known++
+    this.method = ''
+    if (method !== undefined) {
+      known++
+      this.method = readMethod(method)
     }
-    this.#readSubject(request.subject, rules, scopes)
-    this.#readResource(request.resource)
-    const { method, tier, dryRun, idempotencyKey, holdId } = request
-    this.method = method === undefined ? '' : readMethod(method)
-    this.tier = tier === undefined ? null : matching('tier', tier, TIER, "a tier's name")
-    if (dryRun !== undefined && typeof dryRun !== 'boolean')
-      throw badRequest('dryRun', `is ${quote(dryRun)}; expected true or false`)
-    if (idempotencyKey !== undefined) shortText('idempotencyKey', idempotencyKey)
-    if (holdId !== undefined) shortText('holdId', holdId)
-    this.#readCosts(request)
+    this.tier = null
+    if (tier !== undefined) {
+      known++
+      this.tier = matching('tier', tier, TIER, "a tier's name")
+    }
+    if (dryRun !== undefined) {
+      known++
+      if (typeof dryRun !== 'boolean')
+        throw badRequest('dryRun', `is ${quote(dryRun)}; expected true or false`)
+    }
+    if (idempotencyKey !== undefined) {
+      known++
+      shortText('idempotencyKey', idempotencyKey)
+    }
+    if (holdId !== undefined) {
+      known++
+      shortText('holdId', holdId)
+    }
+    this.cost = 0
+    this.costs = null
+    if (cost !== undefined) {
+      known++
+      this.cost = wholeNumber('cost', cost, 1, MOST_COST)
+    }
+    if (costs !== undefined) {
+      known++
+      this.#readCosts(cost, costs)
+    }
+    for (const _ in request) known--
+    if (known < 0) refuseUnknown(request)
+    this.#readResource(resource, rules)
+    this.#readSubject(subject, rules, scopes)
   }
 
   #readSubject(subject: Subject | undefined, rules: RuleSet, scopes: ReadonlySet<string>): void {
+    const { plan } = this
     this.count = 0
     this.address = null
+    this.bits = 0
+    this.isPlain = plan.isGlobalPlain
     if (subject === undefined) return
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject))
       throw badRequest(
@@ -95,7 +132,11 @@ export class CheckedRequest implements Asked {
     for (const scope in subject) {
       const value: unknown = subject[scope]
       if (value === undefined) continue
-      if (!scopes.has(scope)) throw unknownScope(scope, scopes)
+      const scopePlan = plan.scopes.get(scope)
+      if (scopePlan !== undefined) {
+        this.bits |= scopePlan.bit
+        if (!scopePlan.isPlain) this.isPlain = false
+      } else if (!scopes.has(scope)) throw unknownScope(scope, scopes)
       if (scope === 'global')
         throw badRequest('subject.global', 'is always present and has no value')
       if (typeof value !== 'string')
@@ -132,24 +173,25 @@ export class CheckedRequest implements Asked {
     }
   }
 
-  #readResource(resource: unknown): void {
-    if (resource === undefined) {
-      this.resource = ''
+  /** A resource that has a plan already was found good when that was made. */
+  #readResource(resource: unknown, rules: RuleSet): void {
+    if (resource === undefined) this.resource = ''
+    else if (typeof resource === 'string') this.resource = resource
+    else throw badRequest('resource', `is ${quote(resource)}; expected a text`)
+    const known = rules.knownPlan(this.resource, this.method)
+    if (known !== undefined) {
+      this.plan = known
       return
     }
-    if (typeof resource !== 'string')
-      throw badRequest('resource', `is ${quote(resource)}; expected a text`)
-    if (resource.length > LONGEST_RESOURCE)
+    if (this.resource.length > LONGEST_RESOURCE)
       throw badRequest('resource', `is longer than ${LONGEST_RESOURCE} characters`)
-    if (hasControlCharacters(resource)) throw badRequest('resource', 'holds control characters')
-    this.resource = withoutQuery(resource)
+    if (hasControlCharacters(this.resource))
+      throw badRequest('resource', 'holds control characters')
+    this.resource = withoutQuery(this.resource)
+    this.plan = rules.plan(this.resource, this.method)
   }
 
-  #readCosts({ cost, costs }: Request): void {
-    this.cost = 0
-    this.costs = null
-    if (cost !== undefined) this.cost = wholeNumber('cost', cost, 1, MOST_COST)
-    if (costs === undefined) return
+  #readCosts(cost: number | undefined, costs: Readonly<Record<string, number>>): void {
     readUnits(costs, 1)
     if (Object.hasOwn(costs, 'requests')) {
       if (cost !== undefined && cost !== costs['requests'])
@@ -160,6 +202,13 @@ export class CheckedRequest implements Asked {
       this.cost = costs['requests']!
     }
     this.costs = costs
+  }
+}
+
+function refuseUnknown(request: Request): void {
+  for (const field in request) {
+    if (!FIELDS.includes(field))
+      throw badRequest(field.slice(0, 64), `is unknown${didYouMean(field, FIELDS)}`)
   }
 }
 

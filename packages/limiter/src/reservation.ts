@@ -1,8 +1,7 @@
 /** A decision about an estimate, to be corrected once what it really cost is known. */
 import { type Allowed, DecisionRecord, type Denied } from './decision.js'
-import type { Units } from './receipt.js'
+import type { Receipt, Units } from './receipt.js'
 import { readUnits, wholeNumber } from './request.js'
-import type { LimitChange, Return } from './store/store.js'
 
 export interface Settlement {
   readonly givenBack: Units
@@ -17,14 +16,15 @@ interface Settles extends AsyncDisposable {
 
 export type Reservation = (Allowed & Settles) | (Denied & Settles)
 
-type Settle = (returns: readonly Return[], charges: readonly LimitChange[]) => Promise<Settlement>
+/** Gives back the one, takes the other. */
+type Settle = (receipt: Receipt, less: Units, more: Units) => Promise<Settlement>
 
 export class ReservationRecord extends DecisionRecord {
-  private settleWith: Settle | undefined
+  private readonly settleWith: Settle
   private settled: Promise<Settlement> | undefined
 
-  /** @internal */
-  bind(settleWith: Settle): void {
+  constructor(decision: DecisionRecord, settleWith: Settle) {
+    super(...decision.parts)
     this.settleWith = settleWith
   }
 
@@ -38,7 +38,7 @@ export class ReservationRecord extends DecisionRecord {
 
   private async correct(used: Units): Promise<Settlement> {
     const { receipt } = this
-    if (receipt === null || this.settleWith === undefined) return { givenBack: {}, taken: {} }
+    if (receipt === null) return { givenBack: {}, taken: {} }
     const less: Record<string, number> = {}
     const more: Record<string, number> = {}
     for (const [unit, estimate] of Object.entries(receipt.left)) {
@@ -46,7 +46,7 @@ export class ReservationRecord extends DecisionRecord {
       if (difference < 0) less[unit] = -difference
       else more[unit] = difference
     }
-    return this.settleWith(receipt.redeem(less), receipt.changes(more))
+    return this.settleWith(receipt, less, more)
   }
 
   /** Unsettled, the estimate stands. */

@@ -2,53 +2,86 @@
 import { randomUUID } from 'node:crypto'
 import type { CheckedRequest, Request } from './request.js'
 import type { CompiledRule } from './rules/compiled-rule.js'
-import type { Plan } from './rules/plan.js'
 import type { Idempotency, Transaction } from './store/store.js'
 
 /** The key's subject where a request names none. */
 const NOBODY = ''
 
-class Asking implements Transaction {
+/** The common case: requests only, nothing held, nothing to replay. Small, because there is one a check. */
+class PlainTransaction implements Transaction {
+  constructor(
+    readonly rules: readonly CompiledRule[],
+    readonly values: readonly string[],
+    readonly cost: number,
+    readonly now: number,
+  ) {}
+
+  get costs(): null {
+    return null
+  }
+
+  get dryRun(): boolean {
+    return false
+  }
+
+  get holdId(): string {
+    return ''
+  }
+
+  get idempotency(): null {
+    return null
+  }
+
+  get replayOf(): null {
+    return null
+  }
+}
+
+class FullTransaction implements Transaction {
   replayOf: Transaction | null = null
 
   constructor(
     readonly rules: readonly CompiledRule[],
     readonly values: readonly string[],
-    readonly costs: readonly number[] | null,
     readonly cost: number,
+    readonly now: number,
+    readonly costs: readonly number[] | null,
     readonly dryRun: boolean,
     readonly holdId: string,
     readonly idempotency: Idempotency | null,
-    readonly now: number,
   ) {}
 }
 
 export function transactionOf(
   request: Request,
   asked: CheckedRequest,
-  plan: Plan,
   rules: readonly CompiledRule[],
   now: number,
 ): Transaction {
+  const { plan } = asked
   const cost = asked.cost === 0 ? plan.requestCost : asked.cost
-  const values: string[] = []
+  const only = rules[0]
+  let values: string[]
   let costs: number[] | null = null
   let holds = false
-  for (let i = 0; i < rules.length; i++) {
-    const rule = rules[i]!
-    values.push(valueOf(rule.scope, asked))
-    if (rule.unit !== 'requests') {
-      costs ??= rules.map(() => cost)
-      costs[i] = asked.costs?.[rule.unit] ?? plan.costs.get(rule.unit)!
-    }
-    if (rule.hasHolds) holds = true
+  if (rules.length === 1 && only !== undefined && only.unit === 'requests') {
+    values = [valueOf(only.scope, asked)]
+    holds = only.hasHolds
+  } else {
+    values = rules.map((rule) => valueOf(rule.scope, asked))
+    holds = rules.some((rule) => rule.hasHolds)
+    if (rules.some((rule) => rule.unit !== 'requests'))
+      costs = rules.map(({ unit }) => {
+        return unit === 'requests' ? cost : (asked.costs?.[unit] ?? plan.costs.get(unit)!)
+      })
   }
+  const { idempotencyKey, dryRun } = request
+  if (!holds && costs === null && idempotencyKey === undefined && dryRun !== true)
+    return new PlainTransaction(rules, values, cost, now)
   const holdId = holds ? (request.holdId ?? newHoldId()) : ''
   const idempotency =
-    request.idempotencyKey === undefined
-      ? null
-      : idempotencyOf(request.idempotencyKey, request, asked, cost)
-  return new Asking(rules, values, costs, cost, request.dryRun === true, holdId, idempotency, now)
+    idempotencyKey === undefined ? null : idempotencyOf(idempotencyKey, request, asked, cost)
+  return new FullTransaction(rules, values, cost, now, costs, dryRun === true, holdId, idempotency)
 }
 
 function valueOf(scope: string, asked: CheckedRequest): string {
@@ -85,4 +118,9 @@ function idempotencyOf(
       request.holdId ?? null,
     ]),
   }
+}
+
+/** No rules: a block or an exemption has decided about this value. */
+export function nothingOf(value: string, now: number): Transaction {
+  return new PlainTransaction([], [value], 0, now)
 }

@@ -13,7 +13,7 @@ import {
   resetBucket,
   takeBucket,
 } from './bucket.js'
-import { decideConcurrency, type Holds, takeConcurrency } from './concurrency.js'
+import { decideConcurrency, type Holds, releaseAll, takeConcurrency } from './concurrency.js'
 import {
   chargeFixedWindow,
   decideFixedWindow,
@@ -54,6 +54,9 @@ import {
 import type { Numbers } from './verdict.js'
 
 export type Beside = LogEntries | Holds | undefined
+
+/** What a reset adds to the sum of refunds: more than any receipt from before is worth. */
+export const RESET = 4_000_000_000
 
 /** More than any counter holds: granting it is a reset. */
 const ALL = 9_007_199_254_740_991
@@ -110,9 +113,10 @@ export function take(
 }
 
 /**
- * Gives back up to n of an earlier take, found by its mark; returns how many. For buckets `amount` is
- * the amount it was taken under and `since` the tokens given back to the row after it; the caller
- * keeps that sum. Holds are released by their id instead.
+ * Gives back up to n of an earlier take, found by its mark; returns how many. `amount` is the amount it
+ * was taken under, `since` how much the row's sum of refunds has grown after it. The caller keeps that
+ * sum: it adds what is refunded to buckets, what is granted to any, and RESET for a reset. Holds are
+ * released by their id instead.
  */
 export function refund(
   row: Numbers,
@@ -128,13 +132,16 @@ export function refund(
 ): number {
   const kind = limit.kind
   if (kind === BUCKET) return refundBucket(row, at, limit, n, now, mark, markRest, amount, since)
-  if (kind === FIXED_WINDOW) return refundFixedWindow(row, at, n, mark)
+  // What was granted since may have been this very take.
+  if (since !== 0) return 0
+  if (kind === FIXED_WINDOW) return refundFixedWindow(row, at, limit, n, now, mark)
   if (kind === SLIDING_COUNTER) return refundSlidingCounter(row, at, limit, n, now, mark)
-  if (kind === SLIDING_LOG) return refundSlidingLog(row, at, n, mark, beside as LogEntries)
+  if (kind === SLIDING_LOG)
+    return refundSlidingLog(row, at, limit, n, now, mark, beside as LogEntries)
   return 0
 }
 
-/** Gives n to whoever the row belongs to, at most what is used; returns how many. The caller adds n to a bucket's sum of refunds. */
+/** Gives n to whoever the row belongs to, at most what is used; returns how many. */
 export function grant(
   row: Numbers,
   at: number,
@@ -168,7 +175,7 @@ export function charge(
   return 0
 }
 
-/** Gives back all that is used; returns how much that was. The caller adds it to a bucket's sum of refunds. */
+/** Gives back all that is used; returns how much that was. */
 export function reset(
   row: Numbers,
   at: number,
@@ -179,16 +186,16 @@ export function reset(
   const kind = limit.kind
   if (kind === BUCKET) return resetBucket(row, at, limit, now)
   if (kind === SLIDING_COUNTER) return resetSlidingCounter(row, at, limit, now)
-  if (kind === CONCURRENCY) return (beside as Holds).removeAll()
+  if (kind === CONCURRENCY) return releaseAll(now, beside as Holds)
   return grant(row, at, limit, ALL, now, beside)
 }
 
 /** When the limit's part of the row says nothing any more; 0 where it says nothing now. */
 export function emptyAt(row: Numbers, at: number, limit: LimitNumbers, beside: Beside): number {
   const kind = limit.kind
-  if (kind === BUCKET) return bucketEmptyAt(row, at)
+  if (kind === BUCKET) return bucketEmptyAt(row, at, limit)
   if (kind === FIXED_WINDOW) return fixedWindowEmptyAt(row, at, limit)
   if (kind === SLIDING_COUNTER) return slidingCounterEmptyAt(row, at, limit)
-  if (kind === SLIDING_LOG) return slidingLogEmptyAt(limit, beside as LogEntries)
+  if (kind === SLIDING_LOG) return slidingLogEmptyAt(row, at, limit, beside as LogEntries)
   return (beside as Holds).lastExpiry()
 }

@@ -32,6 +32,9 @@ const LAST = 3
 /** The most tokens a bucket in debt may owe. */
 const MOST_OWED = 2_000_000_000
 
+/** Later than any time: what `current` knows then, it knows at any time. */
+const LATEST = 9_007_199_254_740_991
+
 /** The last result of `current`: TAT under the limit's own amount. */
 const tat: number[] = [0.5, 0.5]
 
@@ -90,22 +93,39 @@ export function decideBucket(
   out: Numbers,
   o: number,
 ): void {
-  let t = row[at + T]!
-  let f = row[at + F]!
   const amount = row[at + AMOUNT]!
-  if (amount !== limit.amount && amount !== 0) {
+  if (amount === limit.amount || amount === 0) {
+    decideTat(row[at + T]!, row[at + F]!, limit, cost, now, out, o)
+  } else {
     current(row, at, limit, now)
-    t = tat[0]!
-    f = tat[1]!
+    decideTat(tat[0]!, tat[1]!, limit, cost, now, out, o)
   }
-  if (t < now) {
-    t = now
-    f = 0
-  }
-  if (limit.rest === 0) {
-    decideWhole(t, limit, cost, now, out, o)
-    return
-  }
+}
+
+/** The decision for a bucket whose TAT is (t, f) under the limit's own amount. */
+export function decideTat(
+  t: number,
+  f: number,
+  limit: LimitNumbers,
+  cost: number,
+  now: number,
+  out: Numbers,
+  o: number,
+): void {
+  if (limit.rest === 0) decideWhole(Math.max(t, now), limit, cost, now, out, o)
+  else if (t < now) decideParts(now, 0, limit, cost, now, out, o)
+  else decideParts(t, f, limit, cost, now, out, o)
+}
+
+function decideParts(
+  t: number,
+  f: number,
+  limit: LimitNumbers,
+  cost: number,
+  now: number,
+  out: Numbers,
+  o: number,
+): void {
   let base = t
   if (f > 0) base = t + 1
   out[o + RESET_AT] = base
@@ -184,12 +204,15 @@ export function takeBucket(
   out: Numbers,
   o: number,
 ): void {
-  const t = out[o + MARK]!
-  const f = out[o + MARK_REST]!
-  write(row, at, limit, t, f, now)
+  write(row, at, limit, out[o + MARK]!, out[o + MARK_REST]!, now)
+  noteTake(cost, out, o)
+}
+
+/** Corrects the answer for what has been taken. */
+export function noteTake(cost: number, out: Numbers, o: number): void {
   out[o + REMAINING] = out[o + REMAINING]! - cost
-  let resetAt = t
-  if (f > 0) resetAt = t + 1
+  let resetAt = out[o + MARK]!
+  if (out[o + MARK_REST]! > 0) resetAt = resetAt + 1
   out[o + RESET_AT] = resetAt
 }
 
@@ -222,7 +245,8 @@ function giveBack(row: Numbers, at: number, limit: LimitNumbers, n: number, now:
 /**
  * Gives back up to n of a take that left TAT at (mark, markRest) under `amount`. `since` is how many
  * tokens were given back to this row after that take: each moved the take up the queue. Never more
- * than time has left of it; the caller adds what is returned to the row's sum of refunds.
+ * than time has left of it, and time is no earlier than the last write: what a clock had repaid it has
+ * repaid, also if it steps back. The caller adds what is returned to the row's sum of refunds.
  */
 export function refundBucket(
   row: Numbers,
@@ -239,7 +263,7 @@ export function refundBucket(
   if (limit.queues && (row[at + T] !== mark || row[at + F] !== markRest)) return 0
   if ((since / amount) * limit.window > HORIZON_US || since > MOST_OWED) return 0
   span(since, limit)
-  let t = mark - now - spanned[0]!
+  let t = mark - Math.max(now, row[at + LAST]!) - spanned[0]!
   let f = markRest - spanned[1]!
   if (f < 0) {
     t = t - 1
@@ -311,16 +335,29 @@ export function chargeBucket(
   return taken
 }
 
-/** Makes the bucket full. The caller adds the result to the row's sum of refunds, so that no older receipt gives anything. */
+/**
+ * Makes the bucket full; returns what was used, by the amount it was written under or the one in force,
+ * whichever is more. The caller voids every older receipt.
+ */
 export function resetBucket(row: Numbers, at: number, limit: LimitNumbers, now: number): number {
+  const amount = row[at + AMOUNT]!
   current(row, at, limit, now)
-  const used = usedUp(limit, now)
+  let used = usedUp(limit, now)
+  if (amount !== limit.amount && amount !== 0) {
+    tat[0] = row[at + T]!
+    tat[1] = row[at + F]!
+    used = Math.max(used, usedUp(limitNumbers(BUCKET, amount, limit.window, 1, false), now))
+  }
   if (used > 0) write(row, at, limit, now, 0, now)
   return used
 }
 
-/** When the row says nothing any more. */
-export function bucketEmptyAt(row: Numbers, at: number): number {
-  if (row[at + F]! > 0) return row[at + T]! + 1
-  return row[at + T]!
+/** When the row says nothing any more, by the amount it was written under or the one in force, whichever is later. */
+export function bucketEmptyAt(row: Numbers, at: number, limit: LimitNumbers): number {
+  const amount = row[at + AMOUNT]!
+  let emptyAt = row[at + T]!
+  if (row[at + F]! > 0) emptyAt = emptyAt + 1
+  if (amount === limit.amount || amount === 0) return emptyAt
+  current(row, at, limit, LATEST)
+  return Math.max(emptyAt, tat[0]! + 1)
 }

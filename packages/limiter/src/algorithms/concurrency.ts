@@ -31,7 +31,7 @@ export interface Holds {
   dropExpired(now: number): void
   /** How many holds the id had. */
   remove(id: string): number
-  removeAll(): number
+  removeAll(): void
 }
 
 export function decideConcurrency(
@@ -87,4 +87,11 @@ export function renewHold(limit: LimitNumbers, now: number, holds: Holds, id: st
   if (holds.expiryOf(id) <= now) return 0
   holds.renew(id, now + limit.window)
   return now + limit.window
+}
+
+/** Frees every place; how many were taken. */
+export function releaseAll(now: number, holds: Holds): number {
+  const live = holds.live(now)
+  holds.removeAll()
+  return live
 }

@@ -101,9 +101,16 @@ function add(row: Numbers, at: number, start: number, cost: number): void {
   row[at + COUNT] = row[at + COUNT]! + cost
 }
 
-/** Only into the window it was taken from. */
-export function refundFixedWindow(row: Numbers, at: number, n: number, mark: number): number {
-  if (row[at + START] !== mark) return 0
+/** Only into the window it was taken from, while that lasts. */
+export function refundFixedWindow(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  n: number,
+  now: number,
+  mark: number,
+): number {
+  if (row[at + START] !== mark || endOf(limit, mark) <= now) return 0
   const given = Math.min(n, row[at + COUNT]!)
   row[at + COUNT] = row[at + COUNT]! - given
   return given
@@ -116,8 +123,7 @@ export function grantFixedWindow(
   n: number,
   now: number,
 ): number {
-  if (row[at + START]! < startOf(limit, now)) return 0
-  return refundFixedWindow(row, at, n, row[at + START]!)
+  return refundFixedWindow(row, at, limit, n, now, row[at + START]!)
 }
 
 export function chargeFixedWindow(
@@ -132,6 +138,6 @@ export function chargeFixedWindow(
 }
 
 export function fixedWindowEmptyAt(row: Numbers, at: number, limit: LimitNumbers): number {
-  if (row[at + COUNT] === 0) return 0
+  if (row[at + START] === 0 && row[at + COUNT] === 0) return 0
   return endOf(limit, row[at + START]!)
 }

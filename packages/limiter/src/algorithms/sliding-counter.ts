@@ -169,8 +169,9 @@ export function resetSlidingCounter(
   return used
 }
 
+/** A row whose counts were given back still knows its window. */
 export function slidingCounterEmptyAt(row: Numbers, at: number, limit: LimitNumbers): number {
   if (row[at + COUNT]! > 0) return row[at + START]! + 2 * limit.window
-  if (row[at + BEFORE]! > 0) return row[at + START]! + limit.window
-  return 0
+  if (row[at + START] === 0 && row[at + BEFORE] === 0) return 0
+  return row[at + START]! + limit.window
 }

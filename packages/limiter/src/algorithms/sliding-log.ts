@@ -106,19 +106,23 @@ export function takeSlidingLog(
   out[o + RESET_AT] = out[o + MARK]! + limit.window
 }
 
-/** Shortens the entry, if it is still there. */
+/** Shortens the entry, while it counts. */
 export function refundSlidingLog(
   row: Numbers,
   at: number,
+  limit: LimitNumbers,
   n: number,
+  now: number,
   mark: number,
   entries: LogEntries,
 ): number {
+  if (mark <= Math.max(now, row[at + SEEN]!) - limit.window) return 0
   for (let i = entries.count() - 1; i >= 0 && entries.stamp(i) >= mark; i--) {
     if (entries.stamp(i) === mark) {
       const given = Math.min(n, entries.cost(i))
       entries.setCost(i, entries.cost(i) - given)
       row[at + SUM] = row[at + SUM]! - given
+      while (entries.count() > 0 && entries.cost(entries.count() - 1) === 0) entries.dropNewest()
       return given
     }
   }
@@ -174,8 +178,15 @@ export function chargeSlidingLog(
   return n
 }
 
-export function slidingLogEmptyAt(limit: LimitNumbers, entries: LogEntries): number {
+/** A log whose entries were given back still knows the latest time. */
+export function slidingLogEmptyAt(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  entries: LogEntries,
+): number {
   const count = entries.count()
-  if (count === 0) return 0
-  return entries.stamp(count - 1) + limit.window
+  if (count > 0) return entries.stamp(count - 1) + limit.window
+  if (row[at + SEEN] === 0) return 0
+  return row[at + SEEN]! + limit.window
 }

@@ -1,5 +1,6 @@
 /** What rules want to know of a request, already checked. */
 import type { IpAddress } from './ip-address.js'
+import type { Plan } from './plan.js'
 
 export interface Asked {
   /** How many scopes the request names; the arrays below may be longer. `global` is not among them. */
@@ -11,10 +12,11 @@ export interface Asked {
   readonly counted: readonly string[]
   /** The `ip` scope's address, if CIDRs must be compared. */
   readonly address: IpAddress | null
-  /** Without its query. */
-  readonly resource: string
-  /** Upper case; empty if the request names none. */
-  readonly method: string
+  /** What can apply to its resource and method. */
+  readonly plan: Plan
+  /** The bits of its scopes in the plan, and whether nothing else about it matters to which rules apply. */
+  readonly bits: number
+  readonly isPlain: boolean
   /** Carried by the request; else null. */
   readonly tier: string | null
   /** Units the request gives a cost for, `requests` aside; null if none. */

@@ -1,6 +1,5 @@
 /** Rules with everything computed that a decision needs, and the layout of their counters. */
-import { widthOf } from '../algorithms/algorithm.js'
-import { BUCKET, CONCURRENCY, type LimitNumbers } from '../algorithms/limit-numbers.js'
+import { CONCURRENCY, type LimitNumbers } from '../algorithms/limit-numbers.js'
 import { boundariesAround } from '../limits/calendar.js'
 import { type CalendarUnit, type Limit, limitIdentity, numbersOf } from '../limits/limit.js'
 import type { Rule } from './rule.js'
@@ -41,8 +40,9 @@ export class CompiledLimit {
   /** Algorithm, window and ordinal: the limit's identity within its rule. */
   readonly id: string
   readonly numbers: LimitNumbers
-  /** Where its numbers start in the family's row. */
-  at = 0
+  /** Spaces requests evenly, so that little is left at most times: no measure of how restrictive it is. */
+  readonly spaces: boolean
+  /** Which column of its family's rows it counts in. */
   column = 0
   /** Calendar windows need their boundaries before they decide. */
   readonly calendar: Calendar | null
@@ -51,12 +51,8 @@ export class CompiledLimit {
     this.limit = limit
     this.id = id
     this.numbers = numbersOf(limit)
+    this.spaces = limit.algorithm === 'gcra' || limit.algorithm === 'leaky_bucket'
     this.calendar = calendarOf(limit)
-  }
-
-  /** Spaces requests evenly, so that little is left at most times: no measure of how restrictive it is. */
-  get spaces(): boolean {
-    return this.limit.algorithm === 'gcra' || this.limit.algorithm === 'leaky_bucket'
   }
 
   /** Of a calendar window the one that holds `now`. */
@@ -74,10 +70,10 @@ export class CompiledLimit {
 
 export interface Column {
   readonly id: string
-  readonly at: number
-  readonly width: number
-  /** Any limit of this identity: enough to tell when the column is empty. */
-  readonly sample: CompiledLimit
+  /** The slowest limit of this identity: enough to tell when the column is empty. */
+  sample: CompiledLimit
+  /** The largest burst of any. */
+  mostBurst: number
 }
 
 /**
@@ -91,10 +87,8 @@ export class Family {
   /** Names the counters, whatever rule set they come from. */
   readonly key: string
   readonly columns: Column[] = []
-  /** Numbers per row. */
-  width = 0
-  /** How long a row can say something after its last write, debts aside; microseconds. */
-  longestLife = 0
+  /** Each column has one amount, whoever asks. */
+  isUniform = true
   /** By subject value: the rule with other limits, until a time. */
   readonly overrides = new Map<string, CompiledRule[]>()
   /** Left for the store that serves this family: whose it is, and where its rows are. */
@@ -108,23 +102,18 @@ export class Family {
     this.key = `${namespace}|${scope}|${name}`
   }
 
-  /** What a row's numbers mean, in order. */
-  get layout(): string {
-    return this.columns.map((column) => column.id).join(' ')
-  }
-
   add(limit: CompiledLimit): void {
     let index = this.columns.findIndex((column) => column.id === limit.id)
     if (index < 0) {
       index = this.columns.length
-      const width = widthOf(limit.numbers.kind)
-      this.columns.push({ id: limit.id, at: this.width, width, sample: limit })
-      this.width += width
+      this.columns.push({ id: limit.id, sample: limit, mostBurst: 0 })
     }
-    const { kind, burstWhole, window } = limit.numbers
-    this.longestLife = Math.max(this.longestLife, kind === BUCKET ? burstWhole + 1 : 2 * window)
+    const column = this.columns[index]!
+    const { amount } = column.sample.numbers
+    if (limit.numbers.amount !== amount) this.isUniform = false
+    if (limit.numbers.amount < amount) column.sample = limit
+    column.mostBurst = Math.max(column.mostBurst, limit.numbers.burst)
     limit.column = index
-    limit.at = this.columns[index]!.at
   }
 }
 

@@ -2,7 +2,6 @@
 import { printLimit } from '../limits/limit.js'
 import type { Asked } from './asked.js'
 import type { CompiledRule } from './compiled-rule.js'
-import type { Plan } from './plan.js'
 import type { RuleSet } from './rule-set.js'
 import { candidates, hasUnit } from './select.js'
 
@@ -30,19 +29,18 @@ export interface MatchExplanation {
 
 export function explainMatch(
   rules: RuleSet,
-  plan: Plan,
   asked: Asked,
   matched: readonly CompiledRule[],
   now: number,
 ): MatchExplanation {
+  const { plan } = asked
   const present = new Set(['global', ...asked.scopes.slice(0, asked.count)])
   const setAside: SetAsideRule[] = []
   for (const [scope, scopePlan] of plan.scopes) {
     if (!present.has(scope)) continue
-    for (const compiled of candidates(scope, scopePlan, asked, plan.method)) {
+    for (const compiled of candidates(scope, scopePlan, asked)) {
       const overridden = rules.overridden(compiled, asked, now)
-      if (!matched.includes(overridden))
-        setAside.push(whyNot(rules, plan, asked, compiled, matched))
+      if (!matched.includes(overridden)) setAside.push(whyNot(rules, asked, compiled, matched))
     }
   }
   const { defaultRule } = rules
@@ -79,7 +77,6 @@ function unitMissing({ unit }: CompiledRule): string {
 
 function whyNot(
   rules: RuleSet,
-  plan: Plan,
   asked: Asked,
   loser: CompiledRule,
   matched: readonly CompiledRule[],
@@ -93,7 +90,7 @@ function whyNot(
       by: null,
       why: `is for tier ${loser.rule.tier}, and the request's is ${tier ?? 'none'}`,
     }
-  if (!hasUnit(plan, asked, loser.unit)) return { rule, scope, by: null, why: unitMissing(loser) }
+  if (!hasUnit(asked, loser.unit)) return { rule, scope, by: null, why: unitMissing(loser) }
   const winner = matched.find((other) => {
     if (other.scope !== scope || other.rule.additive !== loser.rule.additive) return false
     return loser.rule.additive ? other.family === loser.family : other.shadow === loser.shadow
@@ -123,11 +120,7 @@ function whyApplied(
   setAside: readonly SetAsideRule[],
 ): string {
   const { rule, until, reason } = compiled
-  if (
-    until !== Number.POSITIVE_INFINITY ||
-    reason !== null ||
-    !rules.rules.concat(rules.defaultRule ?? []).includes(compiled)
-  ) {
+  if (until !== Number.POSITIVE_INFINITY || reason !== null || !rules.all.includes(compiled)) {
     const end =
       until === Number.POSITIVE_INFINITY ? '' : ` until ${new Date(until / 1000).toISOString()}`
     return `an override is in force${end}${reason === null ? '' : `: ${reason}`}`

@@ -6,6 +6,9 @@ import { CidrMap } from './cidr-map.js'
 import type { CompiledRule } from './compiled-rule.js'
 import type { Cost } from './rule.js'
 
+/** More scopes than this under one resource are not combined ahead of time. */
+const MOST_BITS = 10
+
 /** The rules of one scope under one pattern. */
 export class PatternScope {
   readonly any: CompiledRule[] = []
@@ -94,7 +97,9 @@ export class Plan {
   readonly costs = new Map<string, number>([['requests', 1]])
   readonly requestCost: number
   /** The rules that apply, by the bits of the scopes present, where all of those are plain. */
-  readonly combinations = new Map<number, readonly CompiledRule[]>()
+  readonly combinations: (readonly CompiledRule[] | undefined)[] = []
+  /** The scope that every request has leaves nothing to settle. */
+  readonly isGlobalPlain: boolean
   readonly method: string
 
   constructor(
@@ -112,11 +117,12 @@ export class Plan {
         defaultRule === null ||
         defaultRule.scope !== scope ||
         (defaultRule.unit === 'requests' && defaultRule.family.overrides.size === 0)
-      this.scopes.set(scope, new ScopePlan(i < 30 ? 1 << i : 0, of, method, plain))
+      this.scopes.set(scope, new ScopePlan(i < MOST_BITS ? 1 << i : 0, of, method, plain))
     }
     for (const { unit, cost, methods } of costs.toReversed()) {
       if (matchesMethod(methods, method)) this.costs.set(unit, cost)
     }
     this.requestCost = this.costs.get('requests')!
+    this.isGlobalPlain = this.scopes.get('global')?.isPlain ?? true
   }
 }

@@ -23,6 +23,8 @@ interface ResourcePlans {
   readonly costs: readonly Cost[]
   readonly stated: ReadonlySet<string>
   readonly byMethod: Map<string, Plan>
+  /** The one plan, where no method is stated. */
+  readonly only: Plan | null
 }
 
 const OTHER_METHOD = '*'
@@ -37,12 +39,15 @@ export class RuleSet {
   readonly defaultRule: CompiledRule | null
   readonly blocks: SubjectList
   readonly exemptions: SubjectList
+  /** There is anyone to be blocked or exempt. */
+  readonly hasLists: boolean
   /** Scopes that a request may name. */
   readonly scopes: ReadonlySet<string>
   /** Whether anything is chosen by CIDR, so that addresses must be parsed. */
   readonly usesCidrs: boolean
 
   readonly #tiers: RuleBook['tiers']
+  readonly #byName: ReadonlyMap<string, CompiledRule>
   readonly #patterns = new PatternTrie<PatternRules>()
   readonly #costs = new PatternTrie<Cost[]>()
   readonly #byResource = new TwoGenerations<string, ResourcePlans>(4096)
@@ -65,6 +70,7 @@ export class RuleSet {
     }
     this.rules = book.rules.map(compile)
     this.defaultRule = book.defaultRule?.enabled ? compile(book.defaultRule) : null
+    this.#byName = new Map(this.all.map((compiled) => [compiled.name, compiled]))
     let patterns = 0
     for (const compiled of this.rules) {
       if (!compiled.rule.enabled) continue
@@ -76,6 +82,7 @@ export class RuleSet {
     this.#override(book)
     this.blocks = new SubjectList(book.blocks)
     this.exemptions = new SubjectList(book.exemptions)
+    this.hasLists = !this.blocks.isEmpty || !this.exemptions.isEmpty
     this.usesCidrs =
       this.rules.some((compiled) => compiled.rule.scope === 'ip' && compiled.rule.value !== null) ||
       book.blocks.concat(book.exemptions).some((entry) => typeof entry.value !== 'string')
@@ -85,9 +92,13 @@ export class RuleSet {
       ...book.tiers.keys(),
       ...this.blocks.scopes,
       ...this.exemptions.scopes,
-      ...this.rules.map((compiled) => compiled.scope),
-      ...(this.defaultRule === null ? [] : [this.defaultRule.scope]),
+      ...this.all.map((compiled) => compiled.scope),
     ])
+  }
+
+  /** The default rule too. */
+  get all(): readonly CompiledRule[] {
+    return this.defaultRule === null ? this.rules : [...this.rules, this.defaultRule]
   }
 
   /** Throws with every fault. */
@@ -102,8 +113,7 @@ export class RuleSet {
 
   #override(book: RuleBook): void {
     for (const override of book.overrides) {
-      const named = [...this.rules, ...(this.defaultRule === null ? [] : [this.defaultRule])]
-      for (const { rule, family } of named) {
+      for (const { rule, family } of this.all) {
         if (rule.scope !== override.scope) continue
         if (rule.name !== override.rule && rule.family !== override.rule) continue
         const list = family.overrides.get(override.value) ?? []
@@ -113,12 +123,24 @@ export class RuleSet {
     }
   }
 
+  /** The plan of a resource that was asked for not long ago; undefined if it was not. */
+  knownPlan(resource: string, method: string): Plan | undefined {
+    const plans = this.#byResource.get(resource)
+    return plans === undefined ? undefined : this.#planOf(plans, method)
+  }
+
+  /** What can apply to a resource (without its query) and method (upper case; empty for none). */
   plan(resource: string, method: string): Plan {
     let plans = this.#byResource.get(resource)
     if (plans === undefined) {
       plans = this.#plansOf(resource)
       this.#byResource.set(resource, plans)
     }
+    return this.#planOf(plans, method)
+  }
+
+  #planOf(plans: ResourcePlans, method: string): Plan {
+    if (plans.only !== null) return plans.only
     const key = method === '' || plans.stated.has(method) ? method : OTHER_METHOD
     let plan = plans.byMethod.get(key)
     if (plan === undefined) {
@@ -139,33 +161,27 @@ export class RuleSet {
     )
     const stated = new Set(flat.flatMap((cost) => cost.methods ?? []))
     for (const pattern of patterns) for (const method of pattern.methods) stated.add(method)
-    const plans = { patterns, costs: flat, stated, byMethod: new Map<string, Plan>() }
+    const only = stated.size > 0 ? null : new Plan(patterns, flat, '', this.defaultRule)
+    const plans = { patterns, costs: flat, stated, byMethod: new Map<string, Plan>(), only }
     if (this.#byPatterns.size >= MOST_COMBINATIONS) this.#byPatterns.clear()
     this.#byPatterns.set(key, plans)
     return plans
   }
 
   /** The rules that apply to what was asked, at `now` (overrides end), in the document's order. */
-  match(plan: Plan, asked: Asked, now: number): readonly CompiledRule[] {
-    let bits = 0
-    for (let i = 0; i < asked.count; i++) {
-      const scope = plan.scopes.get(asked.scopes[i]!)
-      if (scope === undefined) continue
-      if (!scope.isPlain) return this.#matchInFull(plan, asked, now)
-      bits |= scope.bit
-    }
-    const global = plan.scopes.get('global')
-    if (global !== undefined && !global.isPlain) return this.#matchInFull(plan, asked, now)
-    const known = plan.combinations.get(bits)
+  match(asked: Asked, now: number): readonly CompiledRule[] {
+    const { plan, bits } = asked
+    if (!asked.isPlain) return this.#matchInFull(asked, now)
+    const known = plan.combinations[bits]
     if (known !== undefined) return known
-    const matched = this.#matchInFull(plan, asked, now)
-    plan.combinations.set(bits, matched)
+    const matched = this.#matchInFull(asked, now)
+    plan.combinations[bits] = matched
     return matched
   }
 
-  #matchInFull(plan: Plan, asked: Asked, now: number): readonly CompiledRule[] {
+  #matchInFull(asked: Asked, now: number): readonly CompiledRule[] {
     const tierOf = (scope: string) => this.tierOf(scope, asked)
-    const selected = select({ plan, asked, defaultRule: this.defaultRule, tierOf })
+    const selected = select({ asked, defaultRule: this.defaultRule, tierOf })
     return selected.map((compiled) => this.overridden(compiled, asked, now))
   }
 
@@ -176,6 +192,16 @@ export class RuleSet {
     const index = asked.scopes.indexOf(compiled.scope)
     const list = index < 0 || index >= asked.count ? undefined : overrides.get(asked.values[index]!)
     return list?.findLast((other) => other.rule === compiled.rule && other.until > now) ?? compiled
+  }
+
+  /** The rule of this name that holds for a value now; undefined if it is gone. */
+  inForce(compiled: CompiledRule, value: string, now: number): CompiledRule | undefined {
+    const { name, family } = compiled
+    const named = this.families.get(family.name)
+    if (named === undefined || named.key !== family.key) return undefined
+    const rule = this.#byName.get(name)
+    const list = named.overrides.get(value)
+    return list?.findLast((other) => other.rule === rule?.rule && other.until > now) ?? rule
   }
 
   /** The request's own tier; else its scope's value's, else the first of the others by name. */

@@ -4,11 +4,10 @@
  */
 import type { Asked } from './asked.js'
 import type { CompiledRule } from './compiled-rule.js'
-import { bySpecificity, matchesMethod, type Plan, type ScopePlan } from './plan.js'
+import { bySpecificity, matchesMethod, type ScopePlan } from './plan.js'
 
 /** Of one request: what its rules are chosen by. */
 export interface Circumstances {
-  readonly plan: Plan
   readonly asked: Asked
   readonly defaultRule: CompiledRule | null
   /** The tier that rules of this scope see. */
@@ -16,8 +15,8 @@ export interface Circumstances {
 }
 
 /** A rule counts in its own unit, so it applies only where the request, or the table of costs, has one. */
-export function hasUnit(plan: Plan, asked: Asked, unit: string): boolean {
-  return plan.costs.has(unit) || (asked.costs !== null && Object.hasOwn(asked.costs, unit))
+export function hasUnit(asked: Asked, unit: string): boolean {
+  return asked.plan.costs.has(unit) || (asked.costs !== null && Object.hasOwn(asked.costs, unit))
 }
 
 /** All rules of a scope that govern the request's resource, method and value, most specific first. */
@@ -25,14 +24,15 @@ export function candidates(
   scope: string,
   scopePlan: ScopePlan,
   asked: Asked,
-  method: string,
 ): readonly CompiledRule[] {
   if (scopePlan.particular.length === 0) return scopePlan.any
   const index = asked.scopes.indexOf(scope)
   const found: CompiledRule[] = []
   const collect = (rules: readonly CompiledRule[] | undefined) => {
     if (rules === undefined) return
-    found.push(...rules.filter((c) => matchesMethod(c.rule.methods, method)).sort(bySpecificity))
+    found.push(
+      ...rules.filter((c) => matchesMethod(c.rule.methods, asked.plan.method)).sort(bySpecificity),
+    )
   }
   if (index >= 0 && index < asked.count) {
     for (const pattern of scopePlan.particular) collect(pattern.named.get(asked.values[index]!))
@@ -83,14 +83,15 @@ export function choose(
 
 /** The rules that apply to a request, in the document's order. */
 export function select(circumstances: Circumstances): CompiledRule[] {
-  const { plan, asked, defaultRule } = circumstances
-  const applies = (unit: string) => hasUnit(plan, asked, unit)
+  const { asked, defaultRule } = circumstances
+  const { plan } = asked
+  const applies = (unit: string) => hasUnit(asked, unit)
   const selected: CompiledRule[] = []
   let limited = false
   const consider = (scope: string) => {
     const scopePlan = plan.scopes.get(scope)
     if (scopePlan === undefined) return
-    const ordered = candidates(scope, scopePlan, asked, plan.method)
+    const ordered = candidates(scope, scopePlan, asked)
     if (ordered.length === 0) return
     const usesTiers = ordered.some((c) => c.rule.tier !== null)
     const chosen = choose(ordered, usesTiers ? circumstances.tierOf(scope) : null, applies)

@@ -2,12 +2,11 @@
  * When a rule set takes effect. A bucket whose amount changed is converted at the moment of the change,
  * so every limit carries the time from which its numbers hold; unchanged ones keep theirs.
  */
-import type { CompiledRule } from './compiled-rule.js'
 import type { RuleSet } from './rule-set.js'
 
 export function carryEffect(next: RuleSet, before: RuleSet | null, now: number): void {
-  const known = new Map(all(before).map((rule) => [rule.name, rule]))
-  for (const rule of all(next)) {
+  const known = new Map(before?.all.map((rule) => [rule.name, rule]))
+  for (const rule of next.all) {
     const old = known.get(rule.name)
     for (const limit of rule.limits) {
       const same = old?.limits.find(
@@ -16,9 +15,4 @@ export function carryEffect(next: RuleSet, before: RuleSet | null, now: number):
       limit.numbers.since = same?.numbers.since ?? now
     }
   }
-}
-
-function all(rules: RuleSet | null): readonly CompiledRule[] {
-  if (rules === null) return []
-  return rules.defaultRule === null ? rules.rules : [...rules.rules, rules.defaultRule]
 }

@@ -2,8 +2,8 @@
  * Where counters live. A store takes a whole transaction, every limit of every rule or none, and
  * answers with numbers; it answers at once where it can, so that deciding from memory costs no promise.
  */
-import { STATUS, VERDICT_WIDTH, YES } from '../algorithms/verdict.js'
-import type { CompiledRule } from '../rules/compiled-rule.js'
+import { STATUS, YES } from '../algorithms/verdict.js'
+import type { CompiledLimit, CompiledRule, Family } from '../rules/compiled-rule.js'
 import type { RuleSet } from '../rules/rule-set.js'
 
 export interface Transaction {
@@ -18,7 +18,7 @@ export interface Transaction {
   readonly holdId: string
   readonly idempotency: Idempotency | null
   /** Set by a store that answers with an earlier request's verdicts: that request. */
-  replayOf: Transaction | null
+  readonly replayOf: Transaction | null
   /** This instance's clock in microseconds. A store with a clock of its own decides by that one. */
   readonly now: number
 }
@@ -42,23 +42,26 @@ export const FIRST_VERDICT = 2
 /** Thrown or rejected by `consume` where a key was used for another request. */
 export class IdempotencyConflict extends Error {}
 
-/** A limit of a transaction: which, and what to do with it. */
+/** A limit in force, whose counter, and by how much to change it. */
 export interface LimitChange {
-  readonly transaction: Transaction
-  /** Place of the rule in the transaction, and of the limit in the rule. */
-  readonly rule: number
-  readonly limit: number
+  readonly rule: CompiledRule
+  readonly limit: CompiledLimit
+  readonly value: string
   readonly amount: number
 }
 
-/** A take to be given back, with the numbers it was taken with. */
+/** A take to be given back: the amount it was taken under, and the verdict it was taken with. */
 export interface Return extends LimitChange {
+  readonly takenUnder: number
   readonly verdicts: Verdicts
+  readonly at: number
 }
 
 export type Answer<T> = T | Promise<T>
 
 export interface Store {
+  /** Every answer is given at once, never as a promise. */
+  readonly isSync?: boolean
   /** Takes from every limit of the transaction, or from none. */
   consume(transaction: Transaction): Answer<Verdicts>
   /** Gives back takes, each at most what time has left of it; answers how much of each. */
@@ -69,7 +72,7 @@ export interface Store {
   charge(changes: readonly LimitChange[], now: number): Answer<number[]>
   /** Gives back all that these values have used of these rules' rows; answers how many rows were in use. */
   reset(
-    rows: readonly { readonly rule: CompiledRule; readonly value: string }[],
+    rows: readonly { readonly family: Family; readonly value: string }[],
     now: number,
   ): Answer<number>
   /** The hold's new expiry in microseconds, the earliest of its limits'; 0 if it has been lost. */
@@ -87,21 +90,8 @@ export interface HoldPlace {
   readonly rows: readonly { readonly rule: CompiledRule; readonly value: string }[]
 }
 
-/** A store that always answers at once. */
-export interface SyncStore extends Store {
-  readonly isSync: true
-  consume(transaction: Transaction): Verdicts
-}
-
 export function costOf(transaction: Transaction, rule: number): number {
   return transaction.costs === null ? transaction.cost : transaction.costs[rule]!
-}
-
-/** Where the first verdict of a rule stands. */
-export function verdictsOf(transaction: Transaction, rule: number): number {
-  let at = FIRST_VERDICT
-  for (let i = 0; i < rule; i++) at += transaction.rules[i]!.limits.length * VERDICT_WIDTH
-  return at
 }
 
 /** Whether the limit whose verdict stands here was taken from: a shadow limit that says no is not. */

@@ -1,6 +1,14 @@
-/** How a row of a table is laid out: a column per limit, then a handle per column that keeps something beside. */
+/**
+ * How a row of a table is laid out: a column per limit, then a handle per column that keeps something
+ * beside.
+ *
+ * A bucket keeps four numbers: TAT, its fraction, the amount it was written under, the last write. In a
+ * narrow layout every row was written under the same amount, so a bucket is its TAT, and a fraction only
+ * where the amount does not divide the window; the last write is one number at the start of the row.
+ */
 import { emptyAt, widthOf } from '../../algorithms/algorithm.js'
 import {
+  BUCKET,
   CONCURRENCY,
   type LimitNumbers,
   limitNumbers,
@@ -13,75 +21,128 @@ import type { Besides } from './besides.js'
 /** A row says nothing any more this long after its counters are empty: clocks may step back that far. */
 export const GRACE_US = 60_000_000
 
+/** A bucket's numbers in full. */
+const TAT = 0
+const FRACTION = 1
+const AMOUNT = 2
+const LAST = 3
+
 export interface TableColumn {
   readonly id: string
   readonly kind: number
   readonly window: number
+  /** The amount that all rows were written under, in a narrow layout. */
+  readonly amount: number
 }
 
 interface PlacedColumn extends TableColumn {
+  /** Where it starts in the row, and how wide it is. */
   readonly at: number
+  readonly width: number
   /** Where its handle is; -1 if it keeps nothing beside. */
   readonly handleAt: number
-  /** Enough of its limit to tell when it is empty. */
+  /** A limit of this identity, the slowest in force: enough to tell when the column is empty. */
   readonly numbers: LimitNumbers
 }
 
 export class Columns {
   readonly all: readonly PlacedColumn[]
-  /** Numbers that the algorithms know. */
+  readonly isNarrow: boolean
+  /** Numbers that are counters. */
   readonly width: number
   /** Those and the handles. */
   readonly rowWidth: number
   /** Some column is a concurrency limit: such rows are never evicted while they hold. */
   readonly hasHolds: boolean
   readonly hasHandles: boolean
+  /** Equal where rows mean the same. */
   readonly layout: string
 
-  constructor(columns: readonly TableColumn[]) {
-    const width = columns.reduce((sum, column) => sum + widthOf(column.kind), 0)
-    let at = 0
-    let handleAt = width
-    this.all = columns.map(({ id, kind, window }) => {
+  constructor(
+    columns: readonly TableColumn[],
+    isNarrow: boolean,
+    samples?: readonly LimitNumbers[],
+  ) {
+    this.isNarrow = isNarrow
+    const widths = columns.map((column) => widthIn(column, isNarrow))
+    let at = isNarrow ? 1 : 0
+    this.width = widths.reduce((sum, width) => sum + width, at)
+    let handleAt = this.width
+    this.all = columns.map(({ id, kind, window, amount }, i) => {
       const keepsBeside = kind === SLIDING_LOG || kind === CONCURRENCY
       const placed = {
         id,
         kind,
         window,
+        amount,
         at,
+        width: widths[i]!,
         handleAt: keepsBeside ? handleAt++ : -1,
-        numbers: limitNumbers(kind, 1, window, 1, false),
+        numbers: samples?.[i] ?? limitNumbers(kind, amount, window, 1, false),
       }
-      at += widthOf(kind)
+      at += placed.width
       return placed
     })
-    this.width = width
     this.rowWidth = handleAt
-    this.hasHandles = handleAt > width
+    this.hasHandles = handleAt > this.width
     this.hasHolds = columns.some((column) => column.kind === CONCURRENCY)
-    this.layout = columns.map((column) => column.id).join(' ')
+    this.layout = columns.map(({ id, amount }) => (isNarrow ? `${id}=${amount}` : id)).join(' ')
   }
 
-  static of(family: Family): Columns {
+  static of(family: Family, isNarrow: boolean): Columns {
+    const samples = family.columns.map(({ sample }) => sample.numbers)
     return new Columns(
-      family.columns.map(({ id, sample }) => ({
-        id,
-        kind: sample.numbers.kind,
-        window: sample.numbers.window,
-      })),
+      family.columns.map(({ id }, i) => {
+        const { kind, window, amount } = samples[i]!
+        return { id, kind, window, amount }
+      }),
+      isNarrow,
+      samples,
     )
+  }
+
+  indexOf(id: string): number {
+    return this.all.findIndex((column) => column.id === id)
   }
 
   /** When the row that starts at `row` says nothing any more, but for the grace. */
   emptyAt(numbers: Numbers, row: number, besides: Besides): number {
     let last = 0
     for (let i = 0; i < this.all.length; i++) {
-      const column = this.all[i]!
-      const beside =
-        column.handleAt < 0 ? undefined : besides.get(column.kind, numbers[row + column.handleAt]!)
-      const at = emptyAt(numbers, row + column.at, column.numbers, beside)
-      if (at > last) last = at
+      const { kind, at, width, handleAt, numbers: limit } = this.all[i]!
+      const place = row + at
+      let empty = 0
+      if (this.isNarrow && kind === BUCKET) {
+        empty = numbers[place]!
+        if (width === 2 && numbers[place + 1]! > 0) empty++
+      } else {
+        const beside = handleAt < 0 ? undefined : besides.get(kind, numbers[row + handleAt]!)
+        empty = emptyAt(numbers, place, limit, beside)
+      }
+      if (empty > last) last = empty
     }
     return last
   }
+
+  /** A column's numbers as the algorithms know them, into `full`. */
+  unpack(index: number, numbers: Numbers, row: number, full: Float64Array): void {
+    const { kind, at, width, amount } = this.all[index]!
+    for (let i = 0; i < width; i++) full[i] = numbers[row + at + i]!
+    if (!this.isNarrow || kind !== BUCKET) return
+    if (width === 1) full[FRACTION] = 0
+    full[AMOUNT] = full[TAT] === 0 ? 0 : amount
+    full[LAST] = numbers[row]!
+  }
+
+  /** The reverse; in a narrow layout the amount is the column's own. */
+  pack(index: number, full: Float64Array, numbers: Numbers, row: number): void {
+    const { kind, at, width } = this.all[index]!
+    for (let i = 0; i < width; i++) numbers[row + at + i] = full[i]!
+    if (this.isNarrow && kind === BUCKET) numbers[row] = Math.max(numbers[row]!, full[LAST]!)
+  }
+}
+
+function widthIn({ kind, window, amount }: TableColumn, isNarrow: boolean): number {
+  if (!isNarrow || kind !== BUCKET) return widthOf(kind)
+  return window % amount === 0 ? 1 : 2
 }

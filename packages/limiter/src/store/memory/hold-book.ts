@@ -82,13 +82,11 @@ export class HoldBook implements Holds {
     return held.cost
   }
 
-  removeAll(): number {
-    const count = this.#total
+  removeAll(): void {
     this.#holds.clear()
     this.#total = 0
     this.#earliest = Number.POSITIVE_INFINITY
     this.#latest = 0
-    return count
   }
 
   entries(): [string, number, number][] {

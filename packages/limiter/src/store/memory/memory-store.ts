@@ -3,7 +3,17 @@
  * transaction are decided first and taken afterwards, so that it takes from all of them or from none.
  */
 import { randomFillSync } from 'node:crypto'
-import { charge, decide, grant, refund, reset, take } from '../../algorithms/algorithm.js'
+import {
+  type Beside,
+  charge,
+  decide,
+  grant,
+  RESET,
+  refund,
+  reset,
+  take,
+} from '../../algorithms/algorithm.js'
+import { decideTat, noteTake } from '../../algorithms/bucket.js'
 import { type Holds, renewHold } from '../../algorithms/concurrency.js'
 import {
   BUCKET,
@@ -20,7 +30,7 @@ import {
   YES,
 } from '../../algorithms/verdict.js'
 import { SluiceError } from '../../errors.js'
-import type { CompiledRule, Family } from '../../rules/compiled-rule.js'
+import type { CompiledLimit, CompiledRule, Family } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import {
   ALLOWED,
@@ -30,14 +40,12 @@ import {
   type HoldPlace,
   type LimitChange,
   type Return,
-  type SyncStore,
+  type Store,
   type Transaction,
   type Verdicts,
-  verdictsOf,
-  wasTaken,
 } from '../store.js'
 import { Besides } from './besides.js'
-import { Columns, GRACE_US } from './columns.js'
+import { Columns } from './columns.js'
 import { Fingerprint } from './half-sip-hash.js'
 import { IdempotencyBook } from './idempotency-book.js'
 import { exportTables, importTables } from './snapshot.js'
@@ -55,15 +63,13 @@ interface RowPlace {
   readonly value: string
 }
 
-export class MemoryStore implements SyncStore {
+export class MemoryStore implements Store {
   readonly isSync = true
   readonly #shared: Shared
   readonly #tables = new Map<string, Table>()
   readonly #idempotency: IdempotencyBook
   #seed: Int32Array
   #fingerprint: Fingerprint
-  /** Verdicts being made; an array of doubles from the start, so that V8 keeps it one. */
-  readonly #out: number[] = new Array<number>(FIRST_VERDICT + 8 * VERDICT_WIDTH).fill(0.5)
   #compacted = 0
 
   constructor(options: MemoryStoreOptions = {}) {
@@ -80,7 +86,7 @@ export class MemoryStore implements SyncStore {
     if (idempotency === null || transaction.dryRun) return this.#consume(transaction)
     const answered = this.#idempotency.find(idempotency, now)
     if (answered !== undefined) {
-      transaction.replayOf = answered.transaction
+      ;(transaction as { replayOf: Transaction | null }).replayOf = answered.transaction
       return answered.verdicts
     }
     const verdicts = this.#consume(transaction)
@@ -90,78 +96,74 @@ export class MemoryStore implements SyncStore {
 
   #consume(transaction: Transaction): Verdicts {
     const { rules, values, holdId, now } = transaction
-    const out = this.#out
+    const out = newVerdicts(rules)
     let allowed = true
     let o = FIRST_VERDICT
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]!
-      const table = this.#locate(rule, values[i]!, now)
-      const cost = costOf(transaction, i)
       const limits = rule.limits
+      const cost = costOf(transaction, i)
+      const table = this.#locate(rule.family, values[i]!, now)
+      if (table.isGuess) clampGuess(table, limits, now)
+      const columns = table.columns
+      const state = table.numbers
       for (let j = 0; j < limits.length; j++) {
         const limit = limits[j]!
         const numbers = limit.numbers
-        if (limit.calendar !== null) limit.prepare(now)
-        const beside = numbers.kind >= SLIDING_LOG ? table.beside(limit.column) : undefined
-        if (table.isGuess && numbers.kind === BUCKET) {
-          // A sketch may say more than the limit can hold.
-          const tat = table.row + limit.at
-          table.numbers[tat] = Math.min(table.numbers[tat]!, now + numbers.burstWhole)
+        const column = columns.all[limit.column]!
+        const at = table.row + column.at
+        if (columns.isNarrow && numbers.kind === BUCKET) {
+          decideTat(state[at]!, column.width === 1 ? 0 : state[at + 1]!, numbers, cost, now, out, o)
+        } else {
+          if (limit.calendar !== null) limit.prepare(now)
+          const beside = numbers.kind >= SLIDING_LOG ? table.beside(limit.column) : undefined
+          decide(state, at, numbers, cost, now, out, o, beside, holdId)
         }
-        decide(table.numbers, table.row + limit.at, numbers, cost, now, out, o, beside, holdId)
         if (out[o + STATUS] !== YES && !rule.shadow) allowed = false
         o += VERDICT_WIDTH
       }
     }
     out[ALLOWED] = allowed ? 1 : 0
     out[DECIDED_AT] = now
-    if (allowed && !transaction.dryRun) this.#take(transaction)
-    return out.slice(0, o)
+    if (allowed && !transaction.dryRun) this.#take(transaction, out)
+    return out
   }
 
   /** Every table still points at the row that was decided on. */
-  #take(transaction: Transaction): void {
+  #take(transaction: Transaction, out: number[]): void {
     const { rules, holdId, now } = transaction
-    const out = this.#out
     let o = FIRST_VERDICT
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]!
       const table = rule.family.rows as Table
-      const cost = costOf(transaction, i)
       const limits = rule.limits
-      if (!rule.shadow || this.#anyPasses(limits.length, o)) table.settle(now)
-      for (let j = 0; j < limits.length; j++) {
+      const cost = costOf(transaction, i)
+      const columns = table.columns
+      if (!rule.shadow || anyPasses(out, o, limits.length)) {
+        table.settle(now)
+        if (columns.isNarrow && now > table.numbers[table.row]!) table.numbers[table.row] = now
+      }
+      const state = table.numbers
+      for (let j = 0; j < limits.length; j++, o += VERDICT_WIDTH) {
+        if (out[o + STATUS] !== YES) continue
         const limit = limits[j]!
-        if (out[o + STATUS] === YES) {
-          const kind = limit.numbers.kind
-          const beside = kind >= SLIDING_LOG ? table.beside(limit.column) : undefined
-          out[o + GIVEN_BACK] = kind === BUCKET ? table.refunded(table.a, table.b, limit.column) : 0
-          take(
-            table.numbers,
-            table.row + limit.at,
-            limit.numbers,
-            cost,
-            now,
-            out,
-            o,
-            beside,
-            holdId,
-          )
+        const numbers = limit.numbers
+        const column = columns.all[limit.column]!
+        const at = table.row + column.at
+        out[o + GIVEN_BACK] = table.hasRefunds ? table.refunded(table.a, table.b, limit.column) : 0
+        if (columns.isNarrow && numbers.kind === BUCKET) {
+          state[at] = out[o + MARK]!
+          if (column.width === 2) state[at + 1] = out[o + MARK_REST]!
+          noteTake(cost, out, o)
+        } else {
+          const beside = numbers.kind >= SLIDING_LOG ? table.beside(limit.column) : undefined
+          take(state, at, numbers, cost, now, out, o, beside, holdId)
         }
-        o += VERDICT_WIDTH
       }
     }
   }
 
-  /** A shadow rule that takes nothing leaves no row. */
-  #anyPasses(limits: number, o: number): boolean {
-    for (let j = 0; j < limits; j++)
-      if (this.#out[o + j * VERDICT_WIDTH + STATUS] === YES) return true
-    return false
-  }
-
-  #locate(rule: CompiledRule, value: string, now: number): Table {
-    const family = rule.family
+  #locate(family: Family, value: string, now: number): Table {
     const table = family.owner === this ? (family.rows as Table) : this.#tableOf(family, now)
     const fingerprint = this.#fingerprint
     fingerprint.of(value)
@@ -169,120 +171,87 @@ export class MemoryStore implements SyncStore {
     return table
   }
 
+  /** The family's table; under another layout than before a new one, which takes over from the old. */
   #tableOf(family: Family, now: number): Table {
-    let table = this.#tables.get(family.key)
-    if (table === undefined) {
-      table = new Table(Columns.of(family), this.#shared)
-      this.#shared.tables++
-    } else if (table.columns.layout !== family.layout) {
-      const previous = table
-      table = new Table(Columns.of(family), this.#shared)
-      table.previous = previous
-      table.previousEnds =
-        Math.max(previous.previousEnds, previous.owedUntil, now + previous.longestLife) + GRACE_US
+    const before = this.#tables.get(family.key)
+    const columns = Columns.of(family, canBeNarrow(family, before))
+    let table = before
+    if (table === undefined || table.columns.layout !== columns.layout) {
+      table = new Table(columns, this.#shared)
+      if (before === undefined) this.#shared.tables++
+      else table.succeed(before, now)
+      this.#tables.set(family.key, table)
     }
-    table.longestLife = Math.max(table.longestLife, family.longestLife)
-    this.#tables.set(family.key, table)
+    table.columns = columns
+    for (const [i, { mostBurst }] of family.columns.entries())
+      table.mostTokens[i] = Math.max(table.mostTokens[i]!, mostBurst)
     family.owner = this
     family.rows = table
     return table
   }
 
   refund(returns: readonly Return[], now: number): number[] {
-    return returns.map((returned) => {
-      const { transaction, rule, limit, amount, verdicts } = returned
-      const o = verdictsOf(transaction, rule) + limit * VERDICT_WIDTH
-      const place = wasTaken(verdicts, o) ? this.#placeOf(returned, now) : undefined
-      if (place === undefined) return 0
-      const { table, at, column, numbers } = place
-      if (table.isBlank || table.refunds.isVoid(verdicts[DECIDED_AT]!)) return 0
-      const since = table.refunded(table.a, table.b, column) - verdicts[o + GIVEN_BACK]!
-      const [mark, rest] = [verdicts[o + MARK]!, verdicts[o + MARK_REST]!]
-      const beside = table.beside(column)
-      const given = refund(
-        table.numbers,
-        at,
-        numbers,
-        amount,
-        now,
-        mark,
-        rest,
-        numbers.amount,
-        since,
-        beside,
+    return returns.map(({ rule, limit, value, amount, takenUnder, verdicts, at }) => {
+      const { numbers, column } = limit
+      const table = this.#locate(rule.family, value, now)
+      if (table.isBlank && !table.isKnown) return 0
+      if (table.refunds.isVoid(verdicts[DECIDED_AT]!)) return 0
+      limit.prepare(now)
+      table.settle(now)
+      const since = table.refunded(table.a, table.b, column) - verdicts[at + GIVEN_BACK]!
+      const [mark, rest] = [verdicts[at + MARK]!, verdicts[at + MARK_REST]!]
+      const given = table.change(column, (full, beside) =>
+        refund(full, 0, numbers, amount, now, mark, rest, takenUnder, since, beside),
       )
-      if (given > 0 && numbers.kind === BUCKET)
-        table.noteRefund(column, given, now + numbers.burstWhole + 1, now)
+      if (given > 0 && numbers.kind === BUCKET) table.noteRefund(column, given, now)
       return given
     })
   }
 
   grant(changes: readonly LimitChange[], now: number): number[] {
-    return changes.map((change) => {
-      const place = this.#placeOf(change, now)
-      if (place === undefined) return 0
-      const { table, column, numbers } = place
-      table.settle(now)
-      const given = grant(
-        table.numbers,
-        table.row + place.offset,
-        numbers,
-        change.amount,
-        now,
-        table.beside(column),
-      )
-      if (numbers.kind === BUCKET)
-        table.noteRefund(column, change.amount, now + numbers.burstWhole + 1, now)
-      return given
-    })
+    return changes.map((change) =>
+      this.#change(change, now, (full, beside, table) => {
+        const { limit, amount } = change
+        const given = grant(full, 0, limit.numbers, amount, now, beside)
+        if (given > 0) table.noteRefund(limit.column, amount, now)
+        return given
+      }),
+    )
   }
 
   charge(changes: readonly LimitChange[], now: number): number[] {
     return changes.map((change) => {
-      const place = this.#placeOf(change, now)
-      if (place === undefined) return 0
-      const { table, column, numbers } = place
-      table.settle(now)
-      const taken = charge(
-        table.numbers,
-        table.row + place.offset,
-        numbers,
-        change.amount,
-        now,
-        table.beside(column),
+      const { numbers, column } = change.limit
+      const taken = this.#change(change, now, (full, beside) =>
+        charge(full, 0, numbers, change.amount, now, beside),
       )
-      table.noteDebt()
+      if (numbers.kind === BUCKET) (change.rule.family.rows as Table).noteDebt(column, numbers, now)
       return taken
     })
   }
 
-  /** Where a limit of an earlier transaction is counted now: the rules may have changed since. */
-  #placeOf({ transaction, rule: i, limit: j }: LimitChange, now: number) {
-    const rule = transaction.rules[i]!
-    const limit = rule.limits[j]!
-    const table = this.#tables.get(rule.family.key)
-    const column = table?.columns.all.findIndex(({ id }) => id === limit.id) ?? -1
-    if (table === undefined || column < 0) return undefined
-    this.#fingerprint.of(transaction.values[i]!)
-    table.locate(this.#fingerprint.a, this.#fingerprint.b, now)
+  #change(
+    { rule, limit, value }: LimitChange,
+    now: number,
+    change: (full: Float64Array, beside: Beside, table: Table) => number,
+  ): number {
+    const table = this.#locate(rule.family, value, now)
     limit.prepare(now)
-    const offset = table.columns.all[column]!.at
-    return { table, column, offset, at: table.row + offset, numbers: limit.numbers }
+    table.settle(now)
+    return table.change(limit.column, (full, beside) => change(full, beside, table))
   }
 
-  reset(rows: readonly RowPlace[], now: number): number {
+  reset(rows: readonly { family: Family; value: string }[], now: number): number {
     let inUse = 0
-    for (const { rule, value } of rows) {
-      const table = this.#locate(rule, value, now)
+    for (const { family, value } of rows) {
+      const table = this.#locate(family, value, now)
       if (table.isBlank && !table.isKnown) continue
       table.settle(now)
       let used = 0
-      for (const [index, { at, sample }] of rule.family.columns.entries()) {
+      for (const [column, { sample }] of family.columns.entries()) {
         sample.prepare(now)
-        const given = reset(table.numbers, table.row + at, sample.numbers, now, table.beside(index))
-        if (given > 0 && sample.numbers.kind === BUCKET)
-          table.noteRefund(index, given, now + table.longestLife, now)
-        used += given
+        used += table.change(column, (full, beside) => reset(full, 0, sample.numbers, now, beside))
+        table.noteRefund(column, RESET, now)
       }
       if (used > 0) inUse++
     }
@@ -302,6 +271,7 @@ export class MemoryStore implements SyncStore {
     return released
   }
 
+  /** The rules may have changed since the hold was taken: its limits are found by what they are. */
   #holdsOf(rows: readonly RowPlace[], now: number): { limit: LimitNumbers; holds: Holds }[] {
     return rows.flatMap(({ rule, value }) => {
       const table = this.#tables.get(rule.family.key)
@@ -309,7 +279,7 @@ export class MemoryStore implements SyncStore {
       this.#fingerprint.of(value)
       table.locate(this.#fingerprint.a, this.#fingerprint.b, now)
       return rule.limits.flatMap(({ id, numbers }) => {
-        const column = table.columns.all.findIndex((other) => other.id === id)
+        const column = table.columns.indexOf(id)
         if (numbers.kind !== CONCURRENCY || column < 0) return []
         return [{ limit: numbers, holds: table.beside(column) as Holds }]
       })
@@ -359,6 +329,44 @@ export class MemoryStore implements SyncStore {
     for (const [key, table] of tables) this.#tables.set(key, table)
     this.#shared.tables = tables.size
   }
+}
+
+/** Room for the answer: an array of doubles from the start, so that V8 keeps it one. The literals are faster. */
+function newVerdicts(rules: readonly CompiledRule[]): number[] {
+  let limits = 0
+  for (let i = 0; i < rules.length; i++) limits += rules[i]!.limits.length
+  // biome-ignore format: a row for each limit
+  switch (limits) {
+    case 1: return [.5, .5,  .5, .5, .5, .5, .5, .5, .5]
+    case 2: return [.5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
+    case 3: return [.5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
+    default: return Array.from({ length: FIRST_VERDICT + limits * VERDICT_WIDTH }, () => 0.5)
+  }
+}
+
+/** A sketch may say more than a limit can hold. */
+function clampGuess(table: Table, limits: readonly CompiledLimit[], now: number): void {
+  for (const { column, numbers } of limits) {
+    if (numbers.kind !== BUCKET) continue
+    const at = table.row + table.columns.all[column]!.at
+    table.numbers[at] = Math.min(table.numbers[at]!, now + numbers.burstWhole)
+  }
+}
+
+/** A shadow rule that takes nothing leaves no row. */
+function anyPasses(out: readonly number[], o: number, limits: number): boolean {
+  for (let j = 0; j < limits; j++) if (out[o + j * VERDICT_WIDTH + STATUS] === YES) return true
+  return false
+}
+
+/** Every row was, and will be, written under one amount a column: no more is known of a narrow table. */
+function canBeNarrow(family: Family, before: Table | undefined): boolean {
+  if (!family.isUniform) return false
+  if (before === undefined) return true
+  return family.columns.every(({ id, sample }) => {
+    const old = before.columns.all[before.columns.indexOf(id)]
+    return before.columns.isNarrow && (old === undefined || old.amount === sample.numbers.amount)
+  })
 }
 
 function wholeNumber(field: string, value: number): number {

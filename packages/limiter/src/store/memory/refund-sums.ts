@@ -66,6 +66,22 @@ export class RefundSums {
     this.#pruneAt = Math.max(1024, 2 * this.#sums.size)
   }
 
+  /** Adds another layout's sums; `columnOf` says where its columns are now, -1 if they are gone. */
+  takeOver(other: RefundSums, columnOf: (column: number) => number): void {
+    this.#voidBefore = Math.max(this.#voidBefore, other.#voidBefore)
+    for (const [key, { tokens, until }] of other.#sums) {
+      const [a, b, column] = key.split(',').map(Number)
+      const index = columnOf(column!)
+      if (index < 0) continue
+      const moved = `${a},${b},${index}`
+      const sum = this.#sums.get(moved)
+      this.#sums.set(moved, {
+        tokens: tokens + (sum?.tokens ?? 0),
+        until: Math.max(until, sum?.until ?? 0),
+      })
+    }
+  }
+
   entries(): [string, number, number][] {
     return [...this.#sums].map(([key, { tokens, until }]) => [key, tokens, until])
   }

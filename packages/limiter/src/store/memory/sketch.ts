@@ -34,8 +34,8 @@ export class Sketch {
 
   fold(a: number, b: number, numbers: Numbers, row: number): void {
     for (const [lane, cells] of this.#lanes(a, b)) {
-      for (const { kind, at, numbers: limit } of this.#columns.all) {
-        if (kind === BUCKET) raiseBucket(cells, lane + at, numbers, row + at)
+      for (const { kind, at, width, numbers: limit } of this.#columns.all) {
+        if (kind === BUCKET) raiseBucket(cells, lane + at, numbers, row + at, width)
         else if (kind === FIXED_WINDOW) raiseWindow(cells, lane + at, numbers, row + at)
         else if (kind === SLIDING_COUNTER) raiseCounter(cells, lane + at, numbers, row + at, limit)
         else raiseEach(cells, lane + at, numbers, row + at, 2)
@@ -70,8 +70,14 @@ export class Sketch {
 }
 
 /** TAT, rounded up; the amount stays 0, so that nothing is converted. */
-function raiseBucket(cells: Float64Array, cell: number, row: Numbers, at: number): void {
-  const tat = row[at + 1]! > 0 ? row[at]! + 1 : row[at]!
+function raiseBucket(
+  cells: Float64Array,
+  cell: number,
+  row: Numbers,
+  at: number,
+  width: number,
+): void {
+  const tat = width > 1 && row[at + 1]! > 0 ? row[at]! + 1 : row[at]!
   if (tat > cells[cell]!) cells[cell] = tat
 }
 

@@ -20,8 +20,8 @@ type Head =
       readonly key: string
       readonly columns: readonly TableColumn[]
       readonly refunds: readonly [string, number, number][]
-      readonly longestLife: number
-      readonly owedUntil: number
+      readonly isNarrow: boolean
+      readonly mostTokens: readonly number[]
     }
   /** Rows of the table before; what they keep beside, by place: row, column, entries. */
   | { readonly kind: 'rows'; readonly beside: readonly [number, number, readonly unknown[]][] }
@@ -36,16 +36,15 @@ export function* exportTables(
   yield encode({ kind: 'start', version: VERSION, seed: [...seed] })
   for (const [key, table] of tables) {
     for (const generation of generations(table)) {
-      const { columns, refunds, longestLife, owedUntil } = generation
-      const all = columns.all.map(({ id, kind, window }) => ({ id, kind, window }))
+      const { columns, refunds, mostTokens } = generation
       pieces++
       yield encode({
         kind: 'table',
         key,
-        columns: all,
+        columns: columns.all.map(({ id, kind, window, amount }) => ({ id, kind, window, amount })),
+        isNarrow: columns.isNarrow,
         refunds: refunds.entries(),
-        longestLife,
-        owedUntil,
+        mostTokens,
       })
       for (const segment of generation.segments()) {
         const rows: number[] = []
@@ -103,9 +102,8 @@ export function importTables(
       seed = new Int32Array(head.seed)
     } else if (head.kind === 'table') {
       const previous = tables.get(head.key)
-      table = new Table(new Columns(head.columns), shared)
-      table.longestLife = head.longestLife
-      table.owedUntil = head.owedUntil
+      table = new Table(new Columns(head.columns, head.isNarrow), shared)
+      for (const [i, tokens] of head.mostTokens.entries()) table.mostTokens[i] = tokens
       table.refunds.restore(head.refunds)
       if (previous !== undefined) {
         table.previous = previous

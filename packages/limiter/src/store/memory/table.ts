@@ -12,7 +12,12 @@
  *   is located in `blank`, which `settle` turns into a row: what is only looked at writes nothing.
  */
 import type { Beside } from '../../algorithms/algorithm.js'
-import { SLIDING_LOG } from '../../algorithms/limit-numbers.js'
+import {
+  BUCKET,
+  HORIZON_US,
+  type LimitNumbers,
+  SLIDING_LOG,
+} from '../../algorithms/limit-numbers.js'
 import type { Besides } from './besides.js'
 import { type Columns, GRACE_US } from './columns.js'
 import { LogRing } from './log-ring.js'
@@ -25,6 +30,8 @@ const SEGMENTS = 256
 const DIVIDE_AT = 4096
 /** How many rows of a probe are compared for the one to evict. */
 const CANDIDATES = 8
+/** How many earlier layouts are looked through before their rows are moved at once. */
+const MOST_GENERATIONS = 3
 
 /** What the tables of a store share. */
 export interface Shared {
@@ -37,7 +44,7 @@ export interface Shared {
 }
 
 export class Table {
-  readonly columns: Columns
+  columns: Columns
   readonly refunds: RefundSums
   /** Doubles from row to row. */
   readonly stride: number
@@ -51,12 +58,10 @@ export class Table {
   previous: Table | null = null
   /** When nothing in `previous` can matter any more. */
   previousEnds = 0
-  /** The furthest TAT that a debt has made. */
-  owedUntil = 0
   /** The located blank comes from the sketch: at least what the key had used. */
   isGuess = false
-  /** How long a row of this table can say something after its last write. */
-  longestLife = 0
+  /** By column: the most tokens that a row can have used or owe. */
+  readonly mostTokens: number[]
 
   readonly #shared: Shared
   readonly #blank: Float64Array
@@ -64,6 +69,7 @@ export class Table {
   #segments: Segment[]
   #segmentMask = 0
   #sketch: Sketch | null = null
+  readonly #full = new Float64Array(4)
 
   constructor(columns: Columns, shared: Shared) {
     this.columns = columns
@@ -72,6 +78,7 @@ export class Table {
     this.refunds = new RefundSums(Math.max(1024, shared.maxKeys))
     this.#blank = new Float64Array(this.stride)
     this.#blankLogs = columns.all.map(() => undefined)
+    this.mostTokens = columns.all.map(() => 0)
     this.numbers = this.#blank
     this.#segments = [new Segment(this.stride, 4)]
   }
@@ -130,20 +137,29 @@ export class Table {
   /** The columns that both layouts have; handles too, since logs and holds do not move. */
   #copyPrevious(previous: Table, a: number, b: number, now: number): boolean {
     previous.locate(a, b, now)
-    for (const [i, column] of this.columns.all.entries()) {
+    for (const [i, { id, handleAt }] of this.columns.all.entries()) {
       this.#blankLogs[i] = undefined
-      const index = previous.columns.all.findIndex((other) => other.id === column.id)
+      const index = previous.columns.indexOf(id)
       if (index < 0) continue
+      previous.columns.unpack(index, previous.numbers, previous.row, this.#full)
+      this.columns.pack(i, this.#full, this.#blank, 1)
+      if (handleAt < 0) continue
       const other = previous.columns.all[index]!
-      const next = this.columns.all[i + 1]?.at ?? this.columns.width
-      for (let k = 0; k < next - column.at; k++)
-        this.#blank[1 + column.at + k] = previous.numbers[previous.row + other.at + k]!
-      if (column.handleAt >= 0) {
-        this.#blank[1 + column.handleAt] = previous.numbers[previous.row + other.handleAt]!
-        this.#blankLogs[i] = previous.#blankLogs[index]
-      }
+      this.#blank[1 + handleAt] = previous.numbers[previous.row + other.handleAt]!
+      this.#blankLogs[i] = previous.#blankLogs[index]
     }
-    return !previous.isBlank
+    return previous.isKnown
+  }
+
+  /**
+   * Changes a column of the located row: its numbers in full, as the algorithms know them, are given to
+   * `change`, and kept if that answers more than 0.
+   */
+  change(column: number, change: (full: Float64Array, beside: Beside) => number): number {
+    this.columns.unpack(column, this.numbers, this.row, this.#full)
+    const changed = change(this.#full, this.beside(column))
+    if (changed > 0) this.columns.pack(column, this.#full, this.numbers, this.row)
+    return changed
   }
 
   /** The log or holds of a column of the located row. */
@@ -154,25 +170,73 @@ export class Table {
     return this.#shared.besides.get(kind, this.numbers[this.row + handleAt]!)
   }
 
+  /** Something was given back to some row of this table or the ones before. */
+  get hasRefunds(): boolean {
+    return this.refunds.size > 0 || this.previous !== null
+  }
+
   /** Sums of refunds of an earlier layout count on. */
   refunded(a: number, b: number, column: number): number {
     const own = this.refunds.of(a, b, column)
     if (this.previous === null) return own
-    const id = this.columns.all[column]!.id
-    const index = this.previous.columns.all.findIndex((other) => other.id === id)
+    const index = this.previous.columns.indexOf(this.columns.all[column]!.id)
     return index < 0 ? own : own + this.previous.refunded(a, b, index)
   }
 
-  /** Tokens were given back to the located row; no receipt from before is worth anything after `until`. */
-  noteRefund(column: number, tokens: number, until: number, now: number): void {
-    const [a, b] = [this.a, this.b]
-    this.refunds.add(a, b, column, tokens, until, now, (x, y) => this.has(x, y))
+  /** Something was given back to the located row: receipts from before know less. */
+  noteRefund(column: number, tokens: number, now: number): void {
+    const { numbers, kind } = this.columns.all[column]!
+    const life = kind === BUCKET ? this.#longestOf(column, numbers.amount) : 2 * numbers.window
+    const lives = (a: number, b: number) => this.has(a, b)
+    this.refunds.add(this.a, this.b, column, tokens, now + life, now, lives)
   }
 
   /** The located row may owe more than its burst. */
-  noteDebt(): void {
-    const owed = this.columns.emptyAt(this.numbers, this.row, this.#shared.besides)
-    this.owedUntil = Math.max(this.owedUntil, owed)
+  noteDebt(column: number, limit: LimitNumbers, now: number): void {
+    const owed = this.columns.emptyAt(this.numbers, this.row, this.#shared.besides) - now
+    const tokens = Math.ceil((owed / limit.window) * limit.amount) + 1
+    this.mostTokens[column] = Math.max(this.mostTokens[column]!, tokens)
+  }
+
+  /** How long a column can say something after its last write, at this amount. */
+  #longestOf(column: number, amount: number): number {
+    const { kind, window } = this.columns.all[column]!
+    if (kind !== BUCKET) return 2 * window
+    return Math.min(HORIZON_US, (this.mostTokens[column]! / amount) * window + 1)
+  }
+
+  /** Takes over from a table with another layout. What both have moves as it is asked for. */
+  succeed(previous: Table, now: number): void {
+    let longest = 0
+    for (const [i, { id, amount }] of previous.columns.all.entries()) {
+      const index = this.columns.indexOf(id)
+      if (index < 0) continue
+      const slowest = Math.min(amount, this.columns.all[index]!.numbers.amount)
+      longest = Math.max(longest, previous.#longestOf(i, slowest))
+      this.mostTokens[index] = Math.max(this.mostTokens[index]!, previous.mostTokens[i]!)
+    }
+    this.previous = previous
+    this.previousEnds = now + longest + GRACE_US
+    let generations = 0
+    for (let table: Table | null = previous; table !== null; table = table.previous) generations++
+    if (generations > MOST_GENERATIONS) this.#absorb(now)
+  }
+
+  /** Moves every row of the earlier layouts at once. */
+  #absorb(now: number): void {
+    const { previous } = this
+    if (previous === null) return
+    previous.#absorb(now)
+    for (const segment of previous.#segments) {
+      segment.forEach((row) => {
+        this.locate(segment.fingerprintA(row), segment.fingerprintB(row), now)
+        if (this.isBlank && this.isKnown) this.settle(now)
+      })
+    }
+    this.refunds.takeOver(previous.refunds, (column) =>
+      this.columns.indexOf(previous.columns.all[column]!.id),
+    )
+    this.previous = null
   }
 
   /** Makes the located blank a row, and gives every column that keeps something beside its place. */
