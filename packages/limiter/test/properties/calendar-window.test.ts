@@ -1,5 +1,5 @@
 /** Calendar windows: days, weeks and months of zones whose clocks change, found independently. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CalendarUnit } from '../../src/index.js'
 import { expectAlignedBound } from './bounds.js'

@@ -1,5 +1,5 @@
 /** A bucket whose amount and burst change, by new rules or by the request's tier: use carries over. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createLimiter, type RuleInput } from '../../src/index.js'
 import { expectRateBound } from './bounds.js'

@@ -1,5 +1,5 @@
 /** Rules that change under way: new numbers, other windows and algorithms, more limits, tiers, overrides. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Algorithm, Decision, LimitsInput } from '../../src/index.js'
 import { type Deed, histories } from './histories.js'

@@ -1,5 +1,5 @@
 /** concurrency against a list of holds: in flight at most the limit, and the dead are released in time. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { most } from './fraction.js'
 import { STARTS, steppedBack, stepsBack } from './histories.js'

@@ -1,12 +1,12 @@
 /** What holds for every algorithm that counts, asked of the limiter itself, without an oracle. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Decision } from '../../src/index.js'
 import { least } from './fraction.js'
 import { costs, histories } from './histories.js'
 import { amounts, buckets, type LimitSpec, plainLimits, windows } from './limits.js'
 import { ASKING, Play, play } from './play.js'
-import { LAST_EXACT, type World } from './world.js'
+import { LAST_EXACT, SUBJECT, type World } from './world.js'
 
 const LIMITS: Record<string, fc.Arbitrary<LimitSpec>> = {
   token_bucket: buckets('token_bucket'),
@@ -84,6 +84,26 @@ describe.each(Object.entries(LIMITS))('%s', (_name, limits) => {
         if (left > 100) return
         for (let i = 0; i < left; i++) expect(world.check().allowed).toBe(true)
         expect(world.check().allowed).toBe(false)
+      }),
+      RUNS,
+    )
+  })
+
+  it('tells by a peek what a check then answers', async () => {
+    const cases = histories(limits, ASKING).chain((history) =>
+      fc.record({ history: fc.constant(history), cost: costs(history.spec) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ history, cost }) => {
+        const { world } = play(history)
+        const request = { subject: SUBJECT, costs: { requests: Number(cost) } }
+        const peeked = await world.limiter.peek(request)
+        const checked = world.check(cost)
+        expect(peeked.receipt).toBeNull()
+        expect(peeked.delayMs).toBe(checked.delayMs)
+        if (!checked.allowed) expect(numbersOf(peeked)).toEqual(numbersOf(checked))
+        else expect(checked.remaining).toBe(peeked.remaining! - Number(cost))
+        expect(peeked.allowed).toBe(checked.allowed)
       }),
       RUNS,
     )

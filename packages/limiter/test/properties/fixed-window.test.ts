@@ -1,5 +1,5 @@
 /** fixed_window against counts per window, and its promise for each aligned window. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, it } from 'vitest'
 import { expectAlignedBound } from './bounds.js'
 import { histories } from './histories.js'

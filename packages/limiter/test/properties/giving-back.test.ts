@@ -1,5 +1,5 @@
 /** Refunds by receipt, grants and resets: what they can never bring about, whatever the algorithm. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Decision } from '../../src/index.js'
 import { type Deed, type History, histories, type Step } from './histories.js'

@@ -1,5 +1,5 @@
 /** Random histories of one subject under one limit: what happens, in order, scaled to the limit. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { least, most } from './fraction.js'
 import { DAY, type LimitSpec, MINUTE, SECOND } from './limits.js'
 

@@ -1,5 +1,5 @@
 /** Idempotency keys: the first allowed answer again for 5 minutes, counted once; denials are not stored. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Decision } from '../../src/index.js'
 import { limitOf, MINUTE, oracleOf, SECOND, smallLimits } from './limits.js'

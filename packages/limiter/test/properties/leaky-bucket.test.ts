@@ -1,5 +1,5 @@
 /** leaky_bucket: the delay it asks for, the constant rate of releases, and the queue that can be full. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Deed, histories } from './histories.js'
 import { amounts, buckets, windows, YEAR } from './limits.js'

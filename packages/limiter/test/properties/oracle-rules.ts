@@ -10,18 +10,22 @@ export interface RuleSpec {
   readonly name: string
   readonly scope: string
   readonly shadow: boolean
+  /** What its limits count: it applies only to requests that name this unit. */
+  readonly unit: string
   readonly limits: readonly LimitSpec[]
 }
 
 export interface Asked {
   readonly subject: Readonly<Record<string, string>>
-  readonly cost: bigint
+  /** By unit. */
+  readonly costs: Readonly<Record<string, bigint>>
   readonly holdId: string
 }
 
 export interface LimitAnswer {
   readonly rule: RuleSpec
   readonly spec: LimitSpec
+  readonly cost: bigint
   readonly allowed: boolean
   /** Null: never. */
   readonly retryAt: bigint | null
@@ -35,7 +39,8 @@ export interface RulesAnswer {
   /** The limit that gives the top-level numbers. */
   readonly top: LimitAnswer | null
   readonly releaseAt: bigint
-  readonly giveBack: GiveBack | null
+  /** Gives back all that was taken; answers the most that any limit gave, by unit. Null if nothing was taken. */
+  readonly giveBack: ((now: bigint) => Record<string, number>) | null
 }
 
 interface Counter {
@@ -55,32 +60,37 @@ export class RulesOracle {
   }
 
   /** The counters of every limit that applies, in the order of rules and limits. */
-  #counters(subject: Asked['subject']): Counter[] {
+  #counters({ subject, costs }: Asked): (Counter & { readonly cost: bigint })[] {
     return this.#rules.flatMap((rule) => {
       const value = rule.scope === 'global' ? '' : subject[rule.scope]
-      if (value === undefined) return []
+      const cost = costs[rule.unit]
+      if (value === undefined || cost === undefined) return []
       const key = JSON.stringify([rule.name, value])
       const row =
         this.#rows.get(key) ?? rule.limits.map((spec) => ({ rule, spec, oracle: oracleOf(spec) }))
       this.#rows.set(key, row)
-      return row
+      return row.map((counter) => ({ ...counter, cost }))
     })
   }
 
-  check({ subject, cost, holdId }: Asked, now: bigint, dryRun = false): RulesAnswer {
-    const decided = this.#counters(subject).map((counter) => {
-      const { oracle } = counter
+  check(asked: Asked, now: bigint, dryRun = false): RulesAnswer {
+    const { holdId } = asked
+    const decided = this.#counters(asked).map((counter) => {
+      const { oracle, cost } = counter
       const fits = oracle.fits(cost, now, holdId)
       const denial = fits || cost > oracle.limit ? null : oracle.retryAt(cost, now)
       return { ...counter, fits, denial, releaseAt: oracle.releaseAt(now) }
     })
     const enforced = decided.filter(({ rule }) => !rule.shadow)
     const allowed = enforced.every(({ fits }) => fits)
-    const takes = allowed && !dryRun ? decided.filter(({ fits }) => fits) : []
-    const giveBacks = takes.map(({ oracle }) => oracle.take(cost, now, holdId))
-    const limits = decided.map(({ rule, spec, oracle, fits, denial }) => ({
+    const taking = allowed && !dryRun ? decided.filter(({ fits }) => fits) : []
+    const takes = taking.map(({ rule, oracle, cost }) => {
+      return { unit: rule.unit, cost, giveBack: oracle.take(cost, now, holdId) }
+    })
+    const limits = decided.map(({ rule, spec, oracle, cost, fits, denial }) => ({
       rule,
       spec,
+      cost,
       allowed: fits,
       retryAt: denial,
       remaining: oracle.remaining(now),
@@ -91,14 +101,19 @@ export class RulesOracle {
       limits,
       top: topOf(limits, allowed),
       releaseAt: enforced.reduce((last, { releaseAt }) => most(last, releaseAt), now),
-      giveBack: takes.length === 0 ? null : (n, at) => mostOf(giveBacks, n, at),
+      giveBack: takes.length === 0 ? null : (at) => giveBackAll(takes, at),
     }
   }
 }
 
-/** Every limit gives back what it can; the answer is the most that any gave. */
-function mostOf(giveBacks: readonly GiveBack[], n: bigint, now: bigint): bigint {
-  return giveBacks.reduce((given, giveBack) => most(given, giveBack(n, now)), 0n)
+function giveBackAll(
+  takes: readonly { readonly unit: string; readonly cost: bigint; readonly giveBack: GiveBack }[],
+  now: bigint,
+): Record<string, number> {
+  const given: Record<string, number> = {}
+  for (const { unit, cost, giveBack } of takes)
+    given[unit] = Math.max(given[unit] ?? 0, Number(giveBack(cost, now)))
+  return given
 }
 
 /** Of a no the denying limit with the latest retry; of a yes the one with the smallest part left. */

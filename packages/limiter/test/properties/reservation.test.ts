@@ -1,5 +1,5 @@
 /** Reserve and settle: an estimate corrected once; an overrun is debt that delays exactly. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { least } from './fraction.js'
 import { limitOf, MINUTE, oracleOf, smallLimits } from './limits.js'

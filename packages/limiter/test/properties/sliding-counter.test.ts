@@ -1,5 +1,5 @@
 /** sliding_window_counter against its definition, and the bounds that are stated for it. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { expectAlignedBound, expectSlidingBound } from './bounds.js'
 import { histories } from './histories.js'

@@ -1,5 +1,5 @@
 /** sliding_window_log against a plain list, and its promise for every window, in cells too. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { expectSlidingBound } from './bounds.js'
 import { histories } from './histories.js'

@@ -1,5 +1,5 @@
 /** The state of an answer: throttled when denied, warning from 80 % used until below 70 %. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type LimitSpec, limitOf, SECOND } from './limits.js'
 import { World } from './world.js'

@@ -10,8 +10,10 @@ import { emptyAt, widthOf } from '../../algorithms/algorithm.js'
 import {
   BUCKET,
   CONCURRENCY,
+  FIXED_WINDOW,
   type LimitNumbers,
   limitNumbers,
+  SLIDING_COUNTER,
   SLIDING_LOG,
 } from '../../algorithms/limit-numbers.js'
 import type { Numbers } from '../../algorithms/verdict.js'
@@ -124,13 +126,34 @@ export class Columns {
     return last
   }
 
+  /**
+   * How much the row has used, as a time: of a bucket its TAT, of windows and logs when a bucket that had
+   * admitted as much would be full again. What is to be forgotten first has used least.
+   */
+  usedUntil(numbers: Numbers, row: number): number {
+    let last = 0
+    for (let i = 0; i < this.all.length; i++) {
+      const { kind, at, window, numbers: limit } = this.all[i]!
+      const place = row + at
+      let until = numbers[place]!
+      if (kind === FIXED_WINDOW) until += (numbers[place + 1]! / limit.amount) * window
+      else if (kind === SLIDING_COUNTER)
+        until += ((numbers[place + 1]! + numbers[place + 2]!) / limit.amount) * window
+      else if (kind === SLIDING_LOG)
+        until = numbers[place + 1]! + (numbers[place]! / limit.amount) * window
+      else if (kind === CONCURRENCY) until = 0
+      if (until > last) last = until
+    }
+    return last
+  }
+
   /** A column's numbers as the algorithms know them, into `full`. */
   unpack(index: number, numbers: Numbers, row: number, full: Float64Array): void {
     const { kind, at, width, amount } = this.all[index]!
     for (let i = 0; i < width; i++) full[i] = numbers[row + at + i]!
     if (!this.isNarrow || kind !== BUCKET) return
     if (width === 1) full[FRACTION] = 0
-    full[AMOUNT] = full[TAT] === 0 ? 0 : amount
+    full[AMOUNT] = full[TAT] === 0 && full[FRACTION] === 0 ? 0 : amount
     full[LAST] = numbers[row]!
   }
 

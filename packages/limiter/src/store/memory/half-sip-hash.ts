@@ -3,8 +3,9 @@
  * find two subjects that share a counter. Texts are hashed by their bytes while those are ASCII, and
  * by their code units otherwise, under another key; so no two texts are hashed alike by construction.
  */
+import { DEAD } from './segment.js'
 
-/** The hash of the last text: two 32-bit lanes, never both zero. */
+/** The hash of the last text: two 32-bit lanes, never those of an empty or dead row. */
 export class Fingerprint {
   a = 0
   b = 0
@@ -103,7 +104,7 @@ export class Fingerprint {
       }
     }
     this.b = v1 ^ v3
-    if (this.a === 0 && this.b === 0) this.b = 1
+    if (this.a === 0 && (this.b === 0 || this.b === DEAD)) this.b = 1
   }
 }
 

@@ -1,6 +1,8 @@
 /** A part of a table: its rows side by side in one buffer, seen as doubles and as the fingerprints' integers. */
 
 const FULL = 0.75
+/** The second lane of a dead row, whose first is zero; no fingerprint is like that. */
+export const DEAD = -1
 
 export class Segment {
   readonly numbers: Float64Array
@@ -8,7 +10,6 @@ export class Segment {
   /** Slots that may be taken before the segment must be rebuilt. */
   readonly most: number
   used = 0
-  sweptAt = 0
   readonly #integers: Int32Array
   readonly #stride: number
   readonly #mask: number
@@ -55,6 +56,15 @@ export class Segment {
     return this.#integers[2 * row] === 0 && this.#integers[2 * row + 1] === 0
   }
 
+  /** A slot whose row was evicted: taken, but by nobody. */
+  isDead(row: number): boolean {
+    return this.#integers[2 * row] === 0 && this.#integers[2 * row + 1] === DEAD
+  }
+
+  kill(row: number): void {
+    this.write(row, 0, DEAD)
+  }
+
   firstEmpty(b: number): number {
     let slot = this.home(b)
     while (!this.isEmpty(this.rowAt(slot))) slot = this.next(slot)
@@ -85,7 +95,7 @@ export class Segment {
   forEach(visit: (row: number) => void): void {
     for (let slot = 0; slot < this.capacity; slot++) {
       const row = slot * this.#stride
-      if (!this.isEmpty(row)) visit(row)
+      if (!this.isEmpty(row) && !this.isDead(row)) visit(row)
     }
   }
 }

@@ -4,7 +4,7 @@
  *
  * - A row is one double that is the fingerprint (two Int32) and then its numbers. Both zero: empty.
  * - A key's row lies between its home slot and the next empty slot of its segment. Slots are never
- *   emptied in place, only overwritten by another key whose probe passes them, so that this stays true.
+ *   emptied in place, so that this stays true: an evicted row is dead until another key takes it.
  * - A segment is at most 3/4 full. Segments grow alone, so that growing is a short pause.
  * - A row whose counters have been empty for the grace is free: an insert that passes it takes it, and
  *   a segment that is rebuilt drops it. There are no timers.
@@ -262,34 +262,29 @@ export class Table {
 
   #insert(a: number, b: number, now: number): void {
     let segment = this.#segments[(a >>> 24) & this.#segmentMask]!
-    if (segment.used >= segment.most && !this.#isFull()) segment = this.#makeRoom(segment, a, now)
-    let row = this.#claim(segment, b, now)
-    if (row < 0) {
-      segment = this.#sweep(segment, a, now)
-      row = this.#claim(segment, b, now)
-    }
-    if (row < 0) {
-      row = this.#evict(segment, b)
-      if (row < 0) {
-        // Every row on the way holds something, or there is none: one more than the cap, then.
-        if (segment.used >= segment.most)
-          segment = this.#rebuild(segment, a, segment.capacity * 2, -1)
-        row = this.#occupy(segment, segment.firstEmpty(b))
-      }
-    }
+    if (segment.used >= segment.most) segment = this.#makeRoom(segment, a, now)
+    const row = this.#claim(segment, b, now)
     segment.write(row, a, b)
     segment.numbers.set(this.#blank.subarray(1), row + 1)
     this.numbers = segment.numbers
     this.row = row + 1
+    if (this.#shared.rows > this.#shared.maxKeys && this.rows > this.#fairPart())
+      this.#evict(segment, b, row)
   }
 
-  /** A free row on the key's way, or the empty one at its end; -1 where that would be one too many. */
+  /** A row on the key's way that is dead or free, or the empty one at its end. */
   #claim(segment: Segment, b: number, now: number): number {
     let slot = segment.home(b)
     for (let passed = 0; ; passed++) {
       const row = segment.rowAt(slot)
       if (segment.isEmpty(row)) {
-        return this.#isFull() ? -1 : this.#occupy(segment, row)
+        segment.used++
+        this.#count(1)
+        return row
+      }
+      if (segment.isDead(row)) {
+        this.#count(1)
+        return row
       }
       if (passed < CANDIDATES && this.#isFree(segment, row, now)) {
         this.#clear(segment, row)
@@ -299,50 +294,47 @@ export class Table {
     }
   }
 
-  #occupy(segment: Segment, row: number): number {
-    segment.used++
-    this.rows++
-    this.#shared.rows++
-    return row
+  #count(rows: number): void {
+    this.rows += rows
+    this.#shared.rows += rows
   }
 
-  /** The store holds all the keys it may, and this table its part of them. */
-  #isFull(): boolean {
-    const { rows, maxKeys, tables } = this.#shared
-    return rows >= maxKeys && this.rows >= Math.max(CANDIDATES, maxKeys / (4 * tables))
+  /** What a table may keep though the store is full, so that a flood of one rule's keys leaves the others alone. */
+  #fairPart(): number {
+    return Math.max(CANDIDATES, this.#shared.maxKeys / (4 * this.#shared.tables))
   }
 
   #isFree(segment: Segment, row: number, now: number): boolean {
     return this.columns.emptyAt(segment.numbers, row + 1, this.#shared.besides) + GRACE_US <= now
   }
 
-  /** Of the first rows on the key's way, the one that is empty soonest; what it had used goes into the sketch. -1 if none may go. */
-  #evict(segment: Segment, b: number): number {
+  /**
+   * One key too many: of a few rows near the newcomer's home, the one that has used least dies, and what
+   * it had used goes into the sketch. Rows that hold something stay.
+   */
+  #evict(segment: Segment, b: number, newcomer: number): void {
     let slot = segment.home(b)
     let victim = -1
-    let soonest = Number.POSITIVE_INFINITY
-    for (let passed = 0; ; passed++) {
+    let least = Number.POSITIVE_INFINITY
+    for (let passed = 0, seen = 0; passed < segment.capacity && seen < CANDIDATES; passed++) {
       const row = segment.rowAt(slot)
-      if (segment.isEmpty(row)) break
-      if (passed >= CANDIDATES && victim >= 0) break
-      const emptyAt = this.columns.emptyAt(segment.numbers, row + 1, this.#shared.besides)
-      if (emptyAt < soonest && !this.#holds(segment, row)) {
-        victim = row
-        soonest = emptyAt
-      }
       slot = segment.next(slot)
+      if (segment.isEmpty(row) || segment.isDead(row) || row === newcomer) continue
+      seen++
+      const used = this.columns.usedUntil(segment.numbers, row + 1)
+      if (used < least && !this.#holds(segment, row)) {
+        victim = row
+        least = used
+      }
     }
-    if (victim < 0) return -1
+    if (victim < 0) return
     this.#sketch ??= new Sketch(this.columns, this.rows)
-    this.#sketch.fold(
-      segment.fingerprintA(victim),
-      segment.fingerprintB(victim),
-      segment.numbers,
-      victim + 1,
-    )
+    const [x, y] = [segment.fingerprintA(victim), segment.fingerprintB(victim)]
+    this.#sketch.fold(x, y, segment.numbers, victim + 1)
     this.#shared.evicted++
     this.#clear(segment, victim)
-    return victim
+    segment.kill(victim)
+    this.#count(-1)
   }
 
   #holds(segment: Segment, row: number): boolean {
@@ -361,13 +353,6 @@ export class Table {
     segment.numbers.fill(0, row + 1, row + this.stride)
   }
 
-  /** A segment at its cap gets rid of its free rows, at most once a second. */
-  #sweep(segment: Segment, a: number, now: number): Segment {
-    if (now - segment.sweptAt < 1_000_000 && now >= segment.sweptAt) return segment
-    segment.sweptAt = now
-    return this.#rebuild(segment, a, segment.capacity, now)
-  }
-
   #makeRoom(segment: Segment, a: number, now: number): Segment {
     if (this.#segmentMask === 0 && segment.capacity >= DIVIDE_AT) {
       this.#divide(segment, now)
@@ -378,15 +363,14 @@ export class Table {
       if (!this.#isFree(segment, row, now)) live++
     })
     let capacity = segment.capacity
-    if (live > capacity * 0.55 && !this.#isFull()) capacity *= 2
+    if (live > capacity / 2) capacity *= 2
     while (capacity > 4 && live < capacity / 8) capacity /= 2
     return this.#rebuild(segment, a, capacity, now)
   }
 
-  /** A copy without the rows that are free at `now`; with all of them where `now` is negative. */
+  /** A copy without the rows that are dead, or free at `now`. */
   #rebuild(segment: Segment, a: number, capacity: number, now: number): Segment {
     const rebuilt = new Segment(this.stride, capacity)
-    rebuilt.sweptAt = segment.sweptAt
     this.#moveInto(segment, now, () => rebuilt)
     this.#segments[(a >>> 24) & this.#segmentMask] = rebuilt
     return rebuilt
@@ -408,10 +392,9 @@ export class Table {
 
   #moveInto(segment: Segment, now: number, target: (a: number) => Segment): void {
     segment.forEach((row) => {
-      if (now >= 0 && this.#isFree(segment, row, now)) {
+      if (this.#isFree(segment, row, now)) {
         this.#clear(segment, row)
-        this.rows--
-        this.#shared.rows--
+        this.#count(-1)
       } else target(segment.fingerprintA(row)).copyFrom(segment, row)
     })
   }
