@@ -296,7 +296,6 @@ F = 1
 AMOUNT = 2
 LAST = 3
 MOST_OWED = 2000000000
-local LATEST = 9007199254740991
 tat = {0.5, 0.5}
 local function current(row, at, limit, now)
     local t = row[at + T + 1]
@@ -528,10 +527,17 @@ function ____exports.bucketEmptyAt(row, at, limit)
     if row[at + F + 1] > 0 then
         emptyAt = emptyAt + 1
     end
-    if amount == limit.amount or amount == 0 then
+    local x = row[at + LAST + 1]
+    if amount == limit.amount or amount == 0 or emptyAt <= x then
         return emptyAt
     end
-    current(row, at, limit, LATEST)
+    convert(
+        row[at + T + 1] - x,
+        row[at + F + 1],
+        amount,
+        x,
+        limit
+    )
     return math.max(emptyAt, tat[1] + 1)
 end
 return ____exports
@@ -808,7 +814,7 @@ return ____exports
 end)()
 modules['./sliding-log.js'] = (function()
 local ____exports = {}
-local measure, SUM, SEEN, left
+local measure, dropSpent, SUM, SEEN, left
 local ____verdict_2Ejs = require("./verdict.js")
 local GO_AT = ____verdict_2Ejs.GO_AT
 local MARK = ____verdict_2Ejs.MARK
@@ -830,6 +836,11 @@ function measure(limit, entries, time)
     end
     left[1] = i
     left[2] = sum
+end
+function dropSpent(entries)
+    while entries:count() > 0 and entries:cost(entries:count() - 1) == 0 do
+        entries:dropNewest()
+    end
 end
 function ____exports.chargeSlidingLog(row, at, limit, n, now, entries)
     local time = math.max(now, row[at + SEEN + 1])
@@ -914,9 +925,7 @@ function ____exports.refundSlidingLog(row, at, limit, n, now, mark, entries)
                     entries:cost(i) - given
                 )
                 row[at + SUM + 1] = row[at + SUM + 1] - given
-                while entries:count() > 0 and entries:cost(entries:count() - 1) == 0 do
-                    entries:dropNewest()
-                end
+                dropSpent(entries)
                 return given
             end
             i = i - 1
@@ -942,6 +951,7 @@ function ____exports.grantSlidingLog(row, at, limit, n, now, entries)
             given = n
         end
     end
+    dropSpent(entries)
     row[at + SUM + 1] = row[at + SUM + 1] - given
     return given
 end

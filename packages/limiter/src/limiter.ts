@@ -5,7 +5,14 @@ import { badRequest, SluiceError } from './errors.js'
 import { type Hold, HoldRecord } from './hold.js'
 import { HoldTicket } from './hold-ticket.js'
 import { byUnit, Receipt, type Units } from './receipt.js'
-import { type Request, readUnits, type Subject, shortText, wholeNumber } from './request.js'
+import {
+  type Request,
+  readUnits,
+  requireRequest,
+  type Subject,
+  shortText,
+  wholeNumber,
+} from './request.js'
 import { type Reservation, ReservationRecord } from './reservation.js'
 import type { RulesDocument } from './rules/document.js'
 import { explainMatch, type MatchExplanation } from './rules/explain.js'
@@ -75,6 +82,7 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
 
   /** What a check would answer now; takes nothing. */
   async peek(request: Request<Scope>): Promise<Decision> {
+    requireRequest(request)
     return this.decide({ ...request, dryRun: true })
   }
 
@@ -92,6 +100,7 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
       return what.receipt === null ? {} : this.#giveBack(what.receipt, amount)
     if (amount !== undefined)
       throw badRequest('amount', 'goes with a decision; a grant takes the cost of its request')
+    requireRequest(what)
     return this.#grant(what as Request<Scope>)
   }
 
@@ -145,6 +154,7 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
 
   /** Takes a hold under the concurrency limits that apply. It renews itself until it is released or disposed. */
   async hold(request: Request<Scope>): Promise<Hold> {
+    requireRequest(request)
     const holdId = request.holdId ?? newHoldId()
     const hold = new HoldRecord(await this.#decider.decide({ ...request, holdId }), {
       renew: (ticket) => this.renew(ticket),
@@ -166,6 +176,7 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
 
   #placeOf(hold: HoldOrRequest<Scope>): HoldPlace {
     if (hold instanceof HoldTicket) return hold
+    requireRequest(hold)
     const id = shortText('holdId', hold.holdId)
     const { rules, values } = this.#decider.prepare(hold).transaction
     const rows = rules.map((rule, i) => ({ rule, value: values[i]! }))

@@ -72,9 +72,9 @@ export class CheckedRequest implements Asked {
 
   /** Throws naming the field. `scopes`: the names that are known. */
   read(request: Request, rules: RuleSet, scopes: ReadonlySet<string>): void {
-    if (typeof request !== 'object' || request === null)
-      throw badRequest('request', `is ${quote(request)}; expected an object`)
-    const { subject, resource, method, tier, dryRun, idempotencyKey, holdId, cost, costs } = request
+    requireRequest(request)
+    const { subject, resource, method, tier, dryRun, idempotencyKey, holdId, cost, costs, signal } =
+      request
     let known = 0
     if (subject !== undefined) known++
     if (resource !== undefined) known++
@@ -110,6 +110,11 @@ export class CheckedRequest implements Asked {
     if (costs !== undefined) {
       known++
       this.#readCosts(cost, costs)
+    }
+    if (signal !== undefined) {
+      known++
+      if (!(signal instanceof AbortSignal))
+        throw badRequest('signal', `is ${quote(signal)}; expected an AbortSignal`)
     }
     for (const _ in request) known--
     if (known < 0) refuseUnknown(request)
@@ -203,6 +208,11 @@ export class CheckedRequest implements Asked {
     }
     this.costs = costs
   }
+}
+
+export function requireRequest(request: unknown): void {
+  if (typeof request !== 'object' || request === null || Array.isArray(request))
+    throw badRequest('request', `is ${quote(request)}; expected an object`)
 }
 
 function refuseUnknown(request: Request): void {

@@ -72,7 +72,9 @@ export function transactionOf(
     holds = rules.some((rule) => rule.hasHolds)
     if (rules.some((rule) => rule.unit !== 'requests'))
       costs = rules.map(({ unit }) => {
-        return unit === 'requests' ? cost : (asked.costs?.[unit] ?? plan.costs.get(unit)!)
+        if (unit === 'requests') return cost
+        const stated = asked.costs !== null && Object.hasOwn(asked.costs, unit)
+        return stated ? asked.costs![unit]! : plan.costs.get(unit)!
       })
   }
   const { idempotencyKey, dryRun } = request

@@ -32,9 +32,6 @@ const LAST = 3
 /** The most tokens a bucket in debt may owe. */
 const MOST_OWED = 2_000_000_000
 
-/** Later than any time: what `current` knows then, it knows at any time. */
-const LATEST = 9_007_199_254_740_991
-
 /** The last result of `current`: TAT under the limit's own amount. */
 const tat: number[] = [0.5, 0.5]
 
@@ -352,12 +349,16 @@ export function resetBucket(row: Numbers, at: number, limit: LimitNumbers, now: 
   return used
 }
 
-/** When the row says nothing any more, by the amount it was written under or the one in force, whichever is later. */
+/**
+ * When the row says nothing any more, by the amount it was written under or, from its last write on, by
+ * the limit's: the slowest in force, whenever that took effect.
+ */
 export function bucketEmptyAt(row: Numbers, at: number, limit: LimitNumbers): number {
   const amount = row[at + AMOUNT]!
   let emptyAt = row[at + T]!
   if (row[at + F]! > 0) emptyAt = emptyAt + 1
-  if (amount === limit.amount || amount === 0) return emptyAt
-  current(row, at, limit, LATEST)
+  const x = row[at + LAST]!
+  if (amount === limit.amount || amount === 0 || emptyAt <= x) return emptyAt
+  convert(row[at + T]! - x, row[at + F]!, amount, x, limit)
   return Math.max(emptyAt, tat[0]! + 1)
 }

@@ -122,11 +122,16 @@ export function refundSlidingLog(
       const given = Math.min(n, entries.cost(i))
       entries.setCost(i, entries.cost(i) - given)
       row[at + SUM] = row[at + SUM]! - given
-      while (entries.count() > 0 && entries.cost(entries.count() - 1) === 0) entries.dropNewest()
+      dropSpent(entries)
       return given
     }
   }
   return 0
+}
+
+/** Entries that were given back whole leave from the newest end, so that the newest is one that counts. */
+function dropSpent(entries: LogEntries): void {
+  while (entries.count() > 0 && entries.cost(entries.count() - 1) === 0) entries.dropNewest()
 }
 
 /** Drops from the newest entry on. */
@@ -151,6 +156,7 @@ export function grantSlidingLog(
       given = n
     }
   }
+  dropSpent(entries)
   row[at + SUM] = row[at + SUM]! - given
   return given
 }

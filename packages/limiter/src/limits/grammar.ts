@@ -76,7 +76,7 @@ function readLimit(words: readonly Word[], end: Word, timezone: string): Limit {
         `expected "for" and a time-out after "concurrent"`,
         `${first.text} concurrent for 60s`,
       )
-    const window = readDuration(words[3] ?? end, first.text)
+    const window = readDuration(words[3] ?? end, first.text, words[4])
     noMore(words[4])
     return simple('concurrency', amount, window)
   }
@@ -88,7 +88,7 @@ function readLimit(words: readonly Word[], end: Word, timezone: string): Limit {
     )
   }
   if (third.text === 'calendar') return readCalendar(amount, words.slice(3), end, timezone)
-  return readModifier(amount, readDuration(third, first.text), words.slice(3))
+  return readModifier(amount, readDuration(third, first.text, words[3]), words.slice(3))
 }
 
 function simple(algorithm: Algorithm, amount: number, window: number, burst = amount): Limit {
@@ -112,10 +112,17 @@ function refuseUnit(word: Word, amount: string): never {
   return refuse(word, `${written}; expected ${list(RATE_UNITS)}`, hint)
 }
 
-function readDuration(word: Word, amount: string): number {
+function readDuration(word: Word, amount: string, next: Word | undefined): number {
   const duration = parseDuration(word.text)
-  if (duration === undefined)
-    return refuse(word, `${quote(word.text)} is not a duration; expected one such as 30s, 5m or 1h`)
+  if (duration === undefined) {
+    const bare = /^[0-9][0-9_]*$/.test(word.text)
+    const unit = next !== undefined && isUnit(next.text) ? next.text : 's'
+    return refuse(
+      word,
+      `${quote(word.text)} is not a duration; expected one such as 30s, 5m or 1h`,
+      bare ? `write ${word.text}${unit}` : undefined,
+    )
+  }
   if (typeof duration === 'object') {
     const digits = word.text.length - duration.unit.length
     return refuseUnit({ text: duration.unit, offset: word.offset + digits }, amount)

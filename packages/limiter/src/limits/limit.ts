@@ -48,6 +48,8 @@ export interface Limit {
 export function limitOutOfRange(limit: Limit): string | undefined {
   if (limit.amount === 0) return 'an amount of 0 would admit nobody; use a block'
   if (!isAmount(limit.amount)) return `the amount ${quote(limit.amount)} is not ${AMOUNT_RANGE}`
+  if (limit.algorithm === 'leaky_bucket' && !isAmount(limit.burst))
+    return `the queue ${quote(limit.burst - 1)} is not a whole number from 0 to 999_999_999`
   if (!isAmount(limit.burst)) return `the burst ${quote(limit.burst)} is not ${AMOUNT_RANGE}`
   if (!Number.isInteger(limit.window) || limit.window < SECOND_US || limit.window > YEAR_US)
     return `the window ${printDuration(limit.window)} is not from 1s to 366d`

@@ -72,7 +72,11 @@ export function readLongForm(reader: FieldReader, timezone: string): Limit | und
   if (reader.has('capacity') || reader.has('refill_rate')) return readRefill(reader, timezone)
   if (reader.has('calendar')) return readCalendar(reader, timezone)
   let algorithm = reader.oneOf('algorithm', ALGORITHMS)
-  if (reader.has('algorithm') && algorithm === undefined) return undefined
+  if (reader.has('algorithm') && algorithm === undefined) {
+    readAmount(reader, 'amount')
+    if (reader.has('window')) readDuration(reader, 'window')
+    return undefined
+  }
   algorithm ??= reader.has('queue')
     ? 'leaky_bucket'
     : reader.has('timeout')

@@ -2,6 +2,7 @@
 import { printLimit } from '../limits/limit.js'
 import type { Asked } from './asked.js'
 import type { CompiledRule } from './compiled-rule.js'
+import { patternKey } from './pattern.js'
 import type { RuleSet } from './rule-set.js'
 import { candidates, hasUnit } from './select.js'
 
@@ -103,9 +104,10 @@ function whyNot(
 function beats({ rule: winner }: CompiledRule, { rule: loser }: CompiledRule): string {
   const of = (what: string, other: string) => `${what} of ${winner.name} beats ${other}`
   if (winner.value !== null && loser.value === null) return of('the named value', 'any value')
-  if (winner.value !== null && winner.value !== loser.value)
+  if (JSON.stringify(winner.value) !== JSON.stringify(loser.value))
     return of('the narrower value', 'a wider network')
-  if (winner.resource !== loser.resource) return of(winner.resource, loser.resource)
+  if (patternKey(winner.pattern) !== patternKey(loser.pattern))
+    return of(winner.resource, loser.resource)
   if (winner.methods !== null && loser.methods === null)
     return of(winner.methods.join('|'), 'any method')
   if (winner.tier !== null && loser.tier === null) return of(`tier ${winner.tier}`, 'no tier')

@@ -48,3 +48,31 @@ export function withoutQuery(resource: string): string {
   const query = resource.indexOf('?')
   return query < 0 ? resource : resource.slice(0, query)
 }
+
+/** Stands for a segment that no pattern spells out; requests cannot hold it. */
+const ANYTHING = '\u0000'
+
+/** A resource that both patterns match, and no other pattern but by a parameter or `*`; undefined if there is none. */
+export function commonExample(a: Pattern, b: Pattern): string | undefined {
+  const segments: string[] = []
+  for (let i = 0; ; i++) {
+    const [x, y] = [a[i], b[i]]
+    if (x === undefined && y === undefined) return segments.join('/')
+    if (x === 'rest' && y === 'rest') return [...segments, ANYTHING].join('/')
+    if (x === 'rest' || y === 'rest') {
+      const longer = x === 'rest' ? b : a
+      if (longer[i] === undefined) return undefined
+      return [...segments, ...longer.slice(i).map(spelled)].join('/')
+    }
+    if (x === undefined || y === undefined) return undefined
+    if (typeof x === 'object' && typeof y === 'object' && x.literal !== y.literal) return undefined
+    const literal = typeof x === 'object' ? x : y
+    if (typeof literal === 'object' && literal.literal === '' && (x === 'param' || y === 'param'))
+      return undefined
+    segments.push(spelled(literal))
+  }
+}
+
+function spelled(segment: Segment): string {
+  return typeof segment === 'object' ? segment.literal : ANYTHING
+}

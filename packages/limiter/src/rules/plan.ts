@@ -49,6 +49,9 @@ export class PatternRules {
   }
 }
 
+/** Any method that no rule states. */
+export const OTHER_METHOD = '*'
+
 export function matchesMethod(methods: readonly string[] | null, method: string): boolean {
   return methods === null || method === '' || methods.includes(method)
 }

@@ -1,13 +1,14 @@
 /** Reads a rules document and notes everything that is wrong with it, not only the first. */
-import { type Fault, quote } from '../faults.js'
+import { didYouMean, type Fault, quote } from '../faults.js'
 import { FieldReader, type Fields } from '../field-reader.js'
 import { isAmount } from '../limits/amount.js'
 import { readTimeZone } from '../limits/long-form.js'
 import type { FailureMode } from './document.js'
-import { parsePattern, patternKey } from './pattern.js'
-import { type ReadContext, readLimits, readRule, sortedMethods, splitMethods } from './read-rule.js'
-import type { Cost, Entry, Override, Rule, RuleBook } from './rule.js'
-import { METHOD, NAMESPACE, readValue, SCOPE, TIER, UNIT } from './words.js'
+import { patternKey } from './pattern.js'
+import { readCosts } from './read-costs.js'
+import { type ReadContext, readLimits, readRule } from './read-rule.js'
+import type { Entry, Override, Rule, RuleBook } from './rule.js'
+import { NAMESPACE, readValue, SCOPE, TIER } from './words.js'
 
 const FIELDS = [
   'version',
@@ -59,15 +60,20 @@ class DocumentReader implements ReadContext {
       reader.fault('namespace', `${quote(namespace)} is not a namespace's name`)
     this.timezone = readTimeZone(reader) ?? 'UTC'
     const ipv6Prefix = this.#readDefaults(reader)
+    const rules = this.#readRules(reader)
+    const defaultRule = this.#readDefaultRule(reader)
     return {
       namespace,
       ipv6Prefix,
       scopes: this.#readScopes(reader),
-      rules: this.#readRules(reader),
-      defaultRule: this.#readDefaultRule(reader),
+      rules,
+      defaultRule,
       tiers: this.#readTiers(reader),
-      overrides: this.#readOverrides(reader),
-      costs: this.#readCosts(reader),
+      overrides: this.#readOverrides(reader, [...rules, defaultRule]),
+      costs: readCosts(
+        this.object(reader.get('costs'), 'costs', 'costs by resource') ?? [],
+        this.faults,
+      ),
       exemptions: this.#readEntries(reader, 'exemptions'),
       blocks: this.#readEntries(reader, 'blocks'),
       warnings: this.warnings,
@@ -100,7 +106,7 @@ class DocumentReader implements ReadContext {
     const read = rules.flatMap(([name, fields]) => {
       const path = `rules.${name}`
       const rule = FieldReader.of(fields, path, 'a rule', this.faults)
-      if (name === DEFAULT_RULE)
+      if (name.split('@')[0] === DEFAULT_RULE)
         this.faults.push({ path, message: `the name ${quote(name)} belongs to default_rule` })
       return rule === undefined ? [] : readRule(name, rule, this)
     })
@@ -236,75 +242,67 @@ class DocumentReader implements ReadContext {
     const until = fields.get('until')
     const reason = fields.text('reason') ?? null
     if (until === undefined) return { until: Number.POSITIVE_INFINITY, reason }
-    const iso =
-      typeof until === 'string' && /^\d{4}-\d\d-\d\d(T[0-9:.]+(Z|[+-]\d\d:\d\d))?$/.test(until)
-    const ms = until instanceof Date ? until.getTime() : iso ? Date.parse(until) : Number.NaN
+    const ms = until instanceof Date ? until.getTime() : parseTime(until)
     if (Number.isFinite(ms)) return { until: ms * 1000, reason }
-    fields.fault(
-      'until',
-      `${quote(until)} is not a time such as 2026-12-31 or 2026-12-31T12:00:00Z`,
-    )
-    return undefined
+    const example = '2026-12-31 or 2026-12-31T12:00:00Z'
+    return fields.fault('until', `${quote(until)} is not a time such as ${example}`)
   }
 
-  #readOverrides(reader: FieldReader): Override[] {
-    return this.array(reader.get('overrides'), 'overrides', 'overrides').flatMap(
-      ([path, written]) => {
-        const fields = FieldReader.of(written, path, 'an override', this.faults)
-        if (fields === undefined) return []
-        fields.refuseUnknown(['scope', 'value', 'rule', 'limits', 'until', 'reason'])
-        const scope = fields.text('scope') ?? ''
-        const entry = this.#scoped(scope, fields.text('value') ?? '', path)
-        const rule = fields.text('rule')
-        const limits = readLimits(fields, 'limits', this.timezone)
-        const end = this.#readEnd(fields)
-        if (rule === undefined) fields.fault('rule', 'is missing; expected the name of a rule')
-        if (entry === undefined || rule === undefined || end === undefined) return []
-        if (typeof entry.value !== 'string') {
-          fields.fault('value', 'an override is for a single address, not for a network')
-          return []
-        }
+  #readOverrides(reader: FieldReader, rules: readonly (Rule | null)[]): Override[] {
+    const list = this.array(reader.get('overrides'), 'overrides', 'overrides')
+    return list.flatMap(([path, written]) => {
+      const fields = FieldReader.of(written, path, 'an override', this.faults)
+      if (fields === undefined) return []
+      fields.refuseUnknown(['scope', 'value', 'rule', 'limits', 'until', 'reason'])
+      for (const field of ['scope', 'value', 'rule'])
+        if (!fields.has(field)) fields.fault(field, `is missing; expected the ${WANTED[field]}`)
+      const [scope, value, rule] = [fields.text('scope'), fields.text('value'), fields.text('rule')]
+      const limits = readLimits(fields, 'limits', this.timezone)
+      const end = this.#readEnd(fields)
+      if (scope === undefined || value === undefined || rule === undefined || end === undefined)
+        return []
+      this.#refuseStranger(fields, scope, rule, rules)
+      const entry = this.#scoped(scope, value, path)
+      if (entry === undefined) return []
+      if (typeof entry.value === 'string')
         return [{ scope, value: entry.value, rule, limits, ...end }]
-      },
-    )
+      fields.fault('value', 'an override is for a single address, not for a network')
+      return []
+    })
   }
 
-  #readCosts(reader: FieldReader): Cost[] {
-    const read: Cost[] = []
-    const seen = new Set<string>()
-    for (const [key, written] of this.object(reader.get('costs'), 'costs', 'costs by resource') ??
-      []) {
-      const path = `costs.${key}`
-      const { methods, resource } = splitMethods(key)
-      const pattern = parsePattern(resource)
-      if (typeof pattern === 'string') {
-        this.faults.push({ path, message: `${quote(resource)} ${pattern}` })
-        continue
-      }
-      const bad = methods?.find((method) => !METHOD.test(method))
-      if (bad !== undefined) this.faults.push({ path, message: `${quote(bad)} is not a method` })
-      const units =
-        typeof written === 'object' && written !== null
-          ? Object.entries(written)
-          : [['requests', written]]
-      for (const [unit, cost] of units as [string, unknown][]) {
-        if (!UNIT.test(unit))
-          this.faults.push({ path, message: `${quote(unit)} is not a unit's name` })
-        if (!isAmount(cost))
-          this.faults.push({
-            path,
-            message: `${quote(cost)} is not a whole number from 1 to 1_000_000_000`,
-          })
-        else {
-          const place = JSON.stringify([patternKey(pattern), sortedMethods(methods), unit])
-          if (seen.has(place)) this.faults.push({ path, message: 'has a cost already' })
-          seen.add(place)
-          read.push({ resource, pattern, methods: sortedMethods(methods), unit, cost })
-        }
-      }
-    }
-    return read
+  /** An override of a rule that does not exist, or counts another scope, would do nothing. */
+  #refuseStranger(
+    fields: FieldReader,
+    scope: string,
+    name: string,
+    rules: readonly (Rule | null)[],
+  ): void {
+    const named = rules.flatMap((rule) =>
+      rule?.name === name || rule?.family === name ? [rule] : [],
+    )
+    const names = rules.flatMap((rule) => rule?.name ?? [])
+    if (named.length === 0)
+      fields.fault('rule', `${quote(name)} is not the name of a rule${didYouMean(name, names)}`)
+    else if (named[0]!.scope !== scope)
+      fields.fault('scope', `is ${quote(scope)}, and ${name} counts by ${named[0]!.scope}`)
   }
+}
+
+const WANTED: Record<string, string> = {
+  scope: 'scope that the rule counts by',
+  value: 'value that the limits are for',
+  rule: 'name of a rule',
+}
+
+/** Milliseconds; NaN where it is no time, or a day that does not exist. */
+function parseTime(text: unknown): number {
+  const match =
+    typeof text === 'string' ? /^(\d{4}-\d\d-\d\d)(T[0-9:.]+(Z|[+-]\d\d:\d\d))?$/.exec(text) : null
+  if (match === null) return Number.NaN
+  const day = Date.parse(match[1]!)
+  if (Number.isNaN(day) || !new Date(day).toISOString().startsWith(match[1]!)) return Number.NaN
+  return Date.parse(match[0])
 }
 
 /** The checked document, or all its faults. */

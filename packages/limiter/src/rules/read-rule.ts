@@ -149,7 +149,8 @@ function readResource(reader: FieldReader): Resource {
   if (stated !== undefined) {
     if (methods !== null)
       reader.fault('methods', 'the resource names methods already; write them in one place')
-    methods = (Array.isArray(stated) ? stated : [stated]).map(String)
+    const list: unknown[] = Array.isArray(stated) ? stated : [stated]
+    methods = list.map((method) => (typeof method === 'string' ? method : quote(method)))
     if (methods.length === 0) reader.fault('methods', 'is empty; leave it out for all methods')
   }
   for (const method of methods ?? []) {

@@ -9,13 +9,19 @@ import { checkCosts } from './check-costs.js'
 import { CompiledRule, Family } from './compiled-rule.js'
 import type { RulesDocument } from './document.js'
 import { PatternTrie } from './pattern-trie.js'
-import { PatternRules, Plan } from './plan.js'
+import { OTHER_METHOD, PatternRules, Plan } from './plan.js'
 import { readDocument } from './read-document.js'
 import type { Cost, Rule, RuleBook } from './rule.js'
 import { select } from './select.js'
 import { SubjectList } from './subject-list.js'
 import { TwoGenerations } from './two-generations.js'
 import { BUILT_IN_SCOPES } from './words.js'
+
+/** The costs under one pattern. */
+interface PatternCosts {
+  readonly id: number
+  readonly list: Cost[]
+}
 
 /** Plans of one combination of patterns, by method; methods that no rule states share one. */
 interface ResourcePlans {
@@ -27,7 +33,6 @@ interface ResourcePlans {
   readonly only: Plan | null
 }
 
-const OTHER_METHOD = '*'
 const MOST_COMBINATIONS = 4096
 
 export class RuleSet {
@@ -49,7 +54,7 @@ export class RuleSet {
   readonly #tiers: RuleBook['tiers']
   readonly #byName: ReadonlyMap<string, CompiledRule>
   readonly #patterns = new PatternTrie<PatternRules>()
-  readonly #costs = new PatternTrie<Cost[]>()
+  readonly #costs = new PatternTrie<PatternCosts>()
   readonly #byResource = new TwoGenerations<string, ResourcePlans>(4096)
   readonly #byPatterns = new Map<string, ResourcePlans>()
 
@@ -78,7 +83,9 @@ export class RuleSet {
         .getOrAdd(compiled.rule.pattern, () => new PatternRules(patterns++))
         .add(compiled)
     }
-    for (const cost of book.costs) this.#costs.getOrAdd(cost.pattern, () => []).push(cost)
+    let costs = 0
+    for (const cost of book.costs)
+      this.#costs.getOrAdd(cost.pattern, () => ({ id: costs++, list: [] })).list.push(cost)
     this.#override(book)
     this.blocks = new SubjectList(book.blocks)
     this.exemptions = new SubjectList(book.exemptions)
@@ -153,12 +160,11 @@ export class RuleSet {
   #plansOf(resource: string): ResourcePlans {
     const patterns = this.#patterns.match(resource)
     const costs = this.#costs.match(resource)
-    const key = `${patterns.map((pattern) => pattern.id).join()};${costs.map((cost) => cost[0]!.resource).join()}`
+    const key = `${idsOf(patterns)};${idsOf(costs)}`
     const known = this.#byPatterns.get(key)
     if (known !== undefined) return known
-    const flat = costs.flatMap((list) =>
-      list.toSorted((a, b) => Number(a.methods === null) - Number(b.methods === null)),
-    )
+    const byMethod = (a: Cost, b: Cost) => Number(a.methods === null) - Number(b.methods === null)
+    const flat = costs.flatMap(({ list }) => list.toSorted(byMethod))
     const stated = new Set(flat.flatMap((cost) => cost.methods ?? []))
     for (const pattern of patterns) for (const method of pattern.methods) stated.add(method)
     const only = stated.size > 0 ? null : new Plan(patterns, flat, '', this.defaultRule)
@@ -166,6 +172,12 @@ export class RuleSet {
     if (this.#byPatterns.size >= MOST_COMBINATIONS) this.#byPatterns.clear()
     this.#byPatterns.set(key, plans)
     return plans
+  }
+
+  /** The plans of a resource for every method that matters there; the resource itself is not kept. */
+  everyPlan(resource: string): Plan[] {
+    const plans = this.#plansOf(resource)
+    return [...plans.stated, OTHER_METHOD].map((method) => this.#planOf(plans, method))
   }
 
   /** The rules that apply to what was asked, at `now` (overrides end), in the document's order. */
@@ -196,11 +208,11 @@ export class RuleSet {
 
   /** The rule of this name that holds for a value now; undefined if it is gone. */
   inForce(compiled: CompiledRule, value: string, now: number): CompiledRule | undefined {
-    const { name, family } = compiled
-    const named = this.families.get(family.name)
-    if (named === undefined || named.key !== family.key) return undefined
-    const rule = this.#byName.get(name)
-    const list = named.overrides.get(value)
+    const family = this.families.get(compiled.family.name)
+    if (family === compiled.family && compiled.until > now) return compiled
+    if (family === undefined || family.key !== compiled.family.key) return undefined
+    const rule = this.#byName.get(compiled.name)
+    const list = family.overrides.get(value)
     return list?.findLast((other) => other.rule === rule?.rule && other.until > now) ?? rule
   }
 
@@ -220,4 +232,8 @@ export class RuleSet {
     }
     return null
   }
+}
+
+function idsOf(parts: readonly { readonly id: number }[]): string {
+  return parts.map(({ id }) => id).join()
 }

@@ -158,7 +158,7 @@ describe('a change of amount and burst', () => {
         const subject = new Subject(window, plans)
         for (const step of steps) await subject.do(step)
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     )
   })
 

@@ -101,7 +101,7 @@ describe('concurrency', () => {
         const flight = new Flight(spec, start)
         for (const step of steps) await flight.do(step)
       }),
-      { numRuns: 600 },
+      { numRuns: 300 },
     )
   })
 

@@ -23,7 +23,7 @@ const LIMITS: Record<string, fc.Arbitrary<LimitSpec>> = {
   sliding_window_counter: plainLimits('sliding_window_counter'),
 }
 
-const RUNS = { numRuns: 250 }
+const RUNS = { numRuns: 200 }
 
 /** Everything an answer says, but the state, which is remembered apart. */
 function numbersOf(decision: Decision): unknown {

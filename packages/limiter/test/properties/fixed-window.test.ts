@@ -14,7 +14,7 @@ describe('fixed_window', () => {
       fc.asyncProperty(histories(plainLimits('fixed_window'), ASKING), async (history) => {
         await Replay.of(history)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 
@@ -24,7 +24,7 @@ describe('fixed_window', () => {
       fc.asyncProperty(histories(limits, GIVING), async (history) => {
         await Replay.of(history)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 

@@ -72,7 +72,7 @@ describe('a refund by receipt', () => {
           expect(left).toBeLessThanOrEqual(without.peek(1n, world.now + offset).remaining!)
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: 600 },
     )
   })
 
@@ -146,7 +146,7 @@ describe('a reset', () => {
         for (const take of taken) expect(await refund(world, take, 1_000_000_000n)).toBe(0n)
         expect(world.peek().remaining).toBe(0)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 

@@ -57,7 +57,7 @@ describe('an idempotency key', () => {
           expectAnswer(decision, oracle, cost, now, { fits, releaseAt })
         }
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 

@@ -13,7 +13,7 @@ describe('leaky_bucket', () => {
       fc.asyncProperty(histories(buckets('leaky_bucket'), ASKING), async (history) => {
         await Replay.of(history)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 
@@ -23,7 +23,18 @@ describe('leaky_bucket', () => {
       fc.asyncProperty(histories(limits, GIVING), async (history) => {
         await Replay.of(history)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
+    )
+  })
+
+  it('does so also where a tier with another amount shares its counters', async () => {
+    const limits = buckets('leaky_bucket', 5n, 10_000_000n)
+    await fc.assert(
+      fc.asyncProperty(histories(limits, GIVING), async (history) => {
+        const { spec } = history
+        await Replay.of(history, { pro: { ...spec, amount: spec.amount + 1n } })
+      }),
+      { numRuns: 250 },
     )
   })
 

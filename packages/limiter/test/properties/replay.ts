@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { Decision, Reservation } from '../../src/index.js'
 import { least, most } from './fraction.js'
 import { type Deed, type History, type Step, steppedBack } from './histories.js'
-import { limitOf, oracleOf } from './limits.js'
+import { type LimitSpec, limitOf, oracleOf } from './limits.js'
 import type { GiveBack, Oracle } from './oracle.js'
 import { LAST_EXACT, milliseconds, World } from './world.js'
 
@@ -51,8 +51,14 @@ export class Replay {
     this.#latest = world.now
   }
 
-  static async of({ spec, start, steps }: History): Promise<Replay> {
-    const replay = new Replay(new World(limitOf(spec), start), oracleOf(spec))
+  /** `tiers`: other numbers that share the counters, and that nobody asks under. */
+  static async of(
+    { spec, start, steps }: History,
+    tiers: Record<string, LimitSpec> = {},
+  ): Promise<Replay> {
+    const limits = Object.entries(tiers).map(([tier, spec]) => [tier, limitOf(spec)] as const)
+    const world = new World(limitOf(spec), start, Object.fromEntries(limits))
+    const replay = new Replay(world, oracleOf(spec))
     for (const step of steps) await replay.do(step)
     return replay
   }

@@ -39,7 +39,7 @@ describe('a reservation', () => {
         }
         for (const cost of [1n, spec.burst]) expectAnswer(world.peek(cost), oracle, cost, world.now)
       }),
-      { numRuns: 800 },
+      { numRuns: 300 },
     )
   })
 
@@ -58,7 +58,7 @@ describe('a reservation', () => {
         world.now = retryAt
         expect(world.check().allowed).toBe(true)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 

@@ -180,7 +180,7 @@ describe('several limits at once', () => {
         const council = new Council(rules)
         for (const step of steps) await council.do(step)
       }),
-      { numRuns: 800 },
+      { numRuns: 300 },
     )
   })
 
@@ -190,7 +190,7 @@ describe('several limits at once', () => {
         const council = new Council(rules)
         for (const step of steps) await council.do(step)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 

@@ -16,7 +16,7 @@ describe('sliding_window_counter', () => {
       fc.asyncProperty(histories(LIMITS, ASKING), async (history) => {
         await Replay.of(history)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 
@@ -26,7 +26,7 @@ describe('sliding_window_counter', () => {
       fc.asyncProperty(histories(limits, GIVING), async (history) => {
         await Replay.of(history)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 

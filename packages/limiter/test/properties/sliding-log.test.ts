@@ -23,7 +23,7 @@ describe('sliding_window_log', () => {
       fc.asyncProperty(histories(EXACT, ASKING), async (history) => {
         await Replay.of(history)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 
@@ -32,7 +32,7 @@ describe('sliding_window_log', () => {
       fc.asyncProperty(histories(EXACT, GIVING), async (history) => {
         await Replay.of(history)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 

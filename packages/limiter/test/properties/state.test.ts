@@ -32,7 +32,7 @@ describe('state', () => {
           expect(state).toBe(warned ? 'warning' : 'normal')
         }
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 })

@@ -15,7 +15,7 @@ describe.each(['token_bucket', 'gcra'] as const)('%s', (algorithm) => {
       fc.asyncProperty(histories(buckets(algorithm), ASKING), async (history) => {
         await Replay.of(history)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   })
 
@@ -25,7 +25,18 @@ describe.each(['token_bucket', 'gcra'] as const)('%s', (algorithm) => {
       fc.asyncProperty(histories(limits, GIVING), async (history) => {
         await Replay.of(history)
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
+    )
+  })
+
+  it('does so also where a tier with another amount shares its counters', async () => {
+    const limits = buckets(algorithm, 5n, 10_000_000n)
+    await fc.assert(
+      fc.asyncProperty(histories(limits, GIVING), async (history) => {
+        const { spec } = history
+        await Replay.of(history, { pro: { ...spec, amount: spec.amount + 1n } })
+      }),
+      { numRuns: 250 },
     )
   })
 

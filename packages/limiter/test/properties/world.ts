@@ -18,10 +18,10 @@ export class World {
   readonly limiter
   #strangers = 0
 
-  constructor(limits: LimitsInput, start: bigint) {
+  constructor(limits: LimitsInput, start: bigint, tiers: Record<string, LimitsInput> = {}) {
     this.now = start
     this.limiter = createLimiter({
-      rules: { rule: { scope: 'user', limits } },
+      rules: { rule: { scope: 'user', limits, tiers } },
       clock: () => Number(this.now) / 1000,
     })
   }

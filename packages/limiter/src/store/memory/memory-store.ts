@@ -65,7 +65,7 @@ interface RowPlace {
 
 export class MemoryStore implements Store {
   readonly isSync = true
-  readonly #shared: Shared
+  #shared: Shared
   readonly #tables = new Map<string, Table>()
   readonly #idempotency: IdempotencyBook
   #seed: Int32Array
@@ -75,7 +75,7 @@ export class MemoryStore implements Store {
   constructor(options: MemoryStoreOptions = {}) {
     const maxKeys = wholeNumber('maxKeys', options.maxKeys ?? 1_000_000)
     const most = wholeNumber('maxIdempotencyKeys', options.maxIdempotencyKeys ?? 100_000)
-    this.#shared = { besides: new Besides(), maxKeys, rows: 0, tables: 0, evicted: 0 }
+    this.#shared = newShared(maxKeys)
     this.#idempotency = new IdempotencyBook(most)
     this.#seed = randomFillSync(new Int32Array(2))
     this.#fingerprint = new Fingerprint(this.#seed)
@@ -182,9 +182,9 @@ export class MemoryStore implements Store {
       else table.succeed(before, now)
       this.#tables.set(family.key, table)
     }
-    table.columns = columns
     for (const [i, { mostBurst }] of family.columns.entries())
       table.mostTokens[i] = Math.max(table.mostTokens[i]!, mostBurst)
+    table.use(columns, now)
     family.owner = this
     family.rows = table
     return table
@@ -323,7 +323,9 @@ export class MemoryStore implements Store {
         'invalid_snapshot',
         'a state is imported before the store is used, not after',
       )
-    const { seed, tables } = importTables(pieces, this.#shared)
+    const shared = newShared(this.#shared.maxKeys)
+    const { seed, tables } = importTables(pieces, shared)
+    this.#shared = shared
     this.#seed = seed
     this.#fingerprint = new Fingerprint(seed)
     for (const [key, table] of tables) this.#tables.set(key, table)
@@ -367,6 +369,10 @@ function canBeNarrow(family: Family, before: Table | undefined): boolean {
     const old = before.columns.all[before.columns.indexOf(id)]
     return before.columns.isNarrow && (old === undefined || old.amount === sample.numbers.amount)
   })
+}
+
+function newShared(maxKeys: number): Shared {
+  return { besides: new Besides(), maxKeys, rows: 0, tables: 0, evicted: 0 }
 }
 
 function wholeNumber(field: string, value: number): number {

@@ -119,7 +119,7 @@ export class Table {
     this.row = 1
     this.isGuess = false
     if (this.previous !== null) {
-      if (now > this.previousEnds) this.previous = null
+      if (now > this.previousEnds) this.#dropPrevious()
       else if (this.#copyPrevious(this.previous, a, b, now)) return
     }
     if (this.#sketch === null) return
@@ -207,19 +207,38 @@ export class Table {
 
   /** Takes over from a table with another layout. What both have moves as it is asked for. */
   succeed(previous: Table, now: number): void {
-    let longest = 0
-    for (const [i, { id, amount }] of previous.columns.all.entries()) {
+    for (const [i, { id }] of previous.columns.all.entries()) {
       const index = this.columns.indexOf(id)
-      if (index < 0) continue
-      const slowest = Math.min(amount, this.columns.all[index]!.numbers.amount)
-      longest = Math.max(longest, previous.#longestOf(i, slowest))
-      this.mostTokens[index] = Math.max(this.mostTokens[index]!, previous.mostTokens[i]!)
+      if (index >= 0)
+        this.mostTokens[index] = Math.max(this.mostTokens[index]!, previous.mostTokens[i]!)
     }
     this.previous = previous
-    this.previousEnds = now + longest + GRACE_US
+    this.use(this.columns, now)
     let generations = 0
     for (let table: Table | null = previous; table !== null; table = table.previous) generations++
     if (generations > MOST_GENERATIONS) this.#absorb(now)
+  }
+
+  /** The same layout with the numbers in force now: slower ones make what was used matter for longer. */
+  use(columns: Columns, now: number): void {
+    this.columns = columns
+    if (this.previous === null) return
+    for (const [i, { numbers }] of columns.all.entries()) {
+      const longest = this.#longestOf(i, numbers.amount)
+      this.previousEnds = Math.max(this.previousEnds, now + longest + GRACE_US)
+    }
+  }
+
+  /** Receipts are reckoned with the sums of refunds of every layout, so those stay. */
+  #dropPrevious(): void {
+    const { previous } = this
+    if (previous === null) return
+    previous.#dropPrevious()
+    this.refunds.takeOver(previous.refunds, (column) =>
+      this.columns.indexOf(previous.columns.all[column]!.id),
+    )
+    previous.drop()
+    this.previous = null
   }
 
   /** Moves every row of the earlier layouts at once. */
@@ -233,10 +252,7 @@ export class Table {
         if (this.isBlank && this.isKnown) this.settle(now)
       })
     }
-    this.refunds.takeOver(previous.refunds, (column) =>
-      this.columns.indexOf(previous.columns.all[column]!.id),
-    )
-    this.previous = null
+    this.#dropPrevious()
   }
 
   /** Makes the located blank a row, and gives every column that keeps something beside its place. */

@@ -1,0 +1,113 @@
+/** Rules change while subjects are in the middle of something: what they have used stays used. */
+import { describe, expect, it } from 'vitest'
+import { createLimiter, type LimitText, type RulesDocument } from '../../src/index.js'
+
+const START = 1_780_000_000_000
+
+function changing(first: RulesDocument) {
+  const time = { now: START }
+  const limiter = createLimiter({ ...first, rules: first.rules ?? {}, clock: () => time.now })
+  const left = (request = {}) =>
+    limiter
+      .checkSync({ subject: { user: 'ada' }, dryRun: true, ...request })
+      .limits.map((l) => l.remaining)
+  const take = (cost: number, request = {}) =>
+    limiter.checkSync({ subject: { user: 'ada' }, cost, ...request })
+  return { limiter, time, left, take }
+}
+
+const one = (...limits: LimitText[]): RulesDocument => ({ rules: { r: { scope: 'user', limits } } })
+
+describe('a change of rules', () => {
+  it('keeps what was used of a bucket when its numbers change', () => {
+    const { limiter, left, take } = changing(one('100/h'))
+    take(40)
+    limiter.setRules(one('50/h'))
+    expect(left()).toEqual([10])
+    limiter.setRules(one('1000/h'))
+    expect(left()).toEqual([960])
+    limiter.setRules(one('1000/h burst 500'))
+    expect(left()).toEqual([460])
+  })
+
+  it.each(['fixed', 'sliding', 'exact'] as const)('keeps the count of a %s window', (word) => {
+    const { limiter, left, take } = changing(one(`100/h ${word}`))
+    take(40)
+    limiter.setRules(one(`50/h ${word}`))
+    expect(left()).toEqual([10])
+    limiter.setRules(one(`200/h ${word}`))
+    expect(left()).toEqual([160])
+  })
+
+  it('starts a limit anew whose window or algorithm changed, and leaves the others as they were', () => {
+    const { limiter, left, take } = changing(one('10/min', '100/h', '50/d fixed'))
+    take(5)
+    limiter.setRules(one('10 per 2m', '100/h', '50/d exact'))
+    expect(left()).toEqual([10, 95, 50])
+  })
+
+  it('leaves the other limits as they were when one is added, taken away or moved', () => {
+    const { limiter, left, take } = changing(one('10/min', '100/h'))
+    take(3)
+    limiter.setRules(one('1000/d', '100/h', '10/min', '20/h sliding'))
+    expect(left()).toEqual([1000, 97, 7, 20])
+    take(2)
+    limiter.setRules(one('10/min'))
+    expect(left()).toEqual([5])
+    limiter.setRules(one('10/min', '100/h'))
+    expect(left()).toEqual([5, 100])
+  })
+
+  it('tells equal limits apart by their order', () => {
+    const { limiter, left, take } = changing(one('10/h', '20/h burst 5'))
+    take(2)
+    limiter.setRules(one('10/h', '20/h burst 5', '30/h'))
+    expect(left()).toEqual([8, 3, 30])
+  })
+
+  it('survives many changes of layout in a row', () => {
+    const { limiter, left, take, time } = changing(one('100/h'))
+    for (let i = 0; i < 12; i++) {
+      take(1)
+      limiter.setRules(i % 2 === 0 ? one('100/h', '1000/d fixed') : one('100/h'))
+    }
+    expect(left()).toEqual([88])
+    time.now += 36_000
+    expect(left()).toEqual([89])
+  })
+
+  it('moves a subject between tiers without refilling or emptying it', () => {
+    const { left, take } = changing({
+      rules: { r: { scope: 'user', limits: '10/h', tiers: { pro: ['100/h', '500/d'] } } },
+    })
+    take(6)
+    expect(left({ tier: 'pro' })).toEqual([94, 500])
+    take(10, { tier: 'pro' })
+    expect(left()).toEqual([0])
+    expect(left({ tier: 'pro' })).toEqual([84, 490])
+  })
+
+  it('refuses faulty rules whole and keeps the ones before', () => {
+    const { limiter, left } = changing(one('10/h'))
+    expect(() =>
+      limiter.setRules({ rules: { r: { scope: 'user', limits: '5/hour' as '5/h' } } }),
+    ).toThrow(/unknown unit "hour"/)
+    expect(left()).toEqual([10])
+    expect(limiter.revision).toBe(1)
+  })
+
+  it('keeps a scope known that the rules no longer name', () => {
+    const limiter = createLimiter({ rules: { r: { scope: 'team', limits: '1/h' } } })
+    limiter.setRules({ rules: {} })
+    expect(limiter.checkSync({ subject: { team: 'red' } }).allowed).toBe(true)
+  })
+
+  it('lets a hold be released that was taken under rules before', async () => {
+    const { limiter } = changing(one('1 concurrent for 60s'))
+    const held = await limiter.check({ subject: { user: 'ada' } })
+    limiter.setRules(one('1 concurrent for 60s', '10/s'))
+    expect((await limiter.peek({ subject: { user: 'ada' } })).allowed).toBe(false)
+    expect(await limiter.release(held.hold!)).toBe(true)
+    expect((await limiter.peek({ subject: { user: 'ada' } })).allowed).toBe(true)
+  })
+})
