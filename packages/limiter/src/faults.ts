@@ -21,7 +21,8 @@ export function printFault(fault: Fault): string {
 export function quote(written: unknown): string {
   let text: string | undefined
   try {
-    text = typeof written === 'bigint' ? `${written}n` : JSON.stringify(written)
+    if (typeof written === 'number') text = String(written)
+    else text = typeof written === 'bigint' ? `${written}n` : JSON.stringify(written)
   } catch {
     text = undefined
   }

@@ -2,6 +2,7 @@
 import { badRequest } from './errors.js'
 import { didYouMean, list, quote } from './faults.js'
 import type { Asked } from './rules/asked.js'
+import type { CompiledRule } from './rules/compiled-rule.js'
 import { type IpAddress, isPlainIpv4, maskWords, parseIp, printIp } from './rules/ip-address.js'
 import { LONGEST_RESOURCE, withoutQuery } from './rules/pattern.js'
 import type { Plan } from './rules/plan.js'
@@ -61,6 +62,8 @@ export class CheckedRequest implements Asked {
   plan!: Plan
   bits = 0
   isPlain = true
+  tieredScope = ''
+  named: readonly CompiledRule[] | null = null
   /** Without its query. */
   resource = ''
   /** Upper case; empty if the request names none. */
@@ -128,6 +131,8 @@ export class CheckedRequest implements Asked {
     this.address = null
     this.bits = 0
     this.isPlain = plan.isGlobalPlain
+    this.tieredScope = ''
+    this.named = null
     if (subject === undefined) return
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject))
       throw badRequest(
@@ -141,6 +146,10 @@ export class CheckedRequest implements Asked {
       if (scopePlan !== undefined) {
         this.bits |= scopePlan.bit
         if (!scopePlan.isPlain) this.isPlain = false
+        else if (scopePlan.usesTiers) {
+          if (this.tieredScope !== '') this.isPlain = false
+          this.tieredScope = scope
+        }
       } else if (!scopes.has(scope)) throw unknownScope(scope, scopes)
       if (scope === 'global')
         throw badRequest('subject.global', 'is always present and has no value')
@@ -157,7 +166,13 @@ export class CheckedRequest implements Asked {
         this.values[i] = value
         this.counted[i] = value
       }
+      if (scopePlan !== undefined && scopePlan.particular.length > 0 && this.isPlain) {
+        const named = scopePlan.named(this.values[i]!, scope === 'ip' ? this.address : null)
+        if (named === 'several' || (named !== null && this.named !== null)) this.isPlain = false
+        else if (named !== null) this.named = named
+      }
     }
+    if (this.named !== null && this.tieredScope !== '') this.isPlain = false
   }
 
   /** A dotted quad is what it is; anything else is brought into its one form, IPv6 to its network. */

@@ -67,6 +67,7 @@ export function parseDuration(text: string): number | { unit: string } | undefin
 
 /** The shortest exact form: `5m`, `90s`, `1500ms`. */
 export function printDuration(us: number): string {
+  if (us === 0) return '0s'
   for (const unit of ['w', 'd', 'h', 'm', 's'] as const) {
     if (us >= UNITS[unit] && us % UNITS[unit] === 0) return `${us / UNITS[unit]}${unit}`
   }

@@ -1,4 +1,5 @@
 /** What rules want to know of a request, already checked. */
+import type { CompiledRule } from './compiled-rule.js'
 import type { IpAddress } from './ip-address.js'
 import type { Plan } from './plan.js'
 
@@ -17,6 +18,10 @@ export interface Asked {
   /** The bits of its scopes in the plan, and whether nothing else about it matters to which rules apply. */
   readonly bits: number
   readonly isPlain: boolean
+  /** The rules for a single value among its values, where there are such. */
+  readonly named: readonly CompiledRule[] | null
+  /** The one scope whose rules here differ by tier; empty if none does. */
+  readonly tieredScope: string
   /** Carried by the request; else null. */
   readonly tier: string | null
   /** Units the request gives a cost for, `requests` aside; null if none. */

@@ -1,11 +1,14 @@
 /** A configured cost above the burst of a limit that applies there could never pass: the rules cannot be right. */
 import type { Fault } from '../faults.js'
 import { printLimit } from '../limits/limit.js'
+import type { Asked } from './asked.js'
 import type { CompiledRule } from './compiled-rule.js'
-import { commonExample } from './pattern.js'
+import { parseIp } from './ip-address.js'
+import { commonExamples } from './pattern.js'
 import { matchesMethod, OTHER_METHOD, type Plan } from './plan.js'
 import type { Cost, RuleBook } from './rule.js'
 import type { RuleSet } from './rule-set.js'
+import { select } from './select.js'
 
 export function checkCosts(book: RuleBook, rules: RuleSet): Fault[] {
   return book.costs.flatMap((cost) =>
@@ -29,39 +32,38 @@ function leastBurst(compiled: CompiledRule): number {
 
 /** Some request is charged this cost and counted by this rule. */
 function canMeet(compiled: CompiledRule, cost: Cost, rules: RuleSet): boolean {
-  const resource = commonExample(compiled.rule.pattern, cost.pattern)
-  if (resource === undefined) return false
-  return rules.everyPlan(resource).some((plan) => {
-    const { method } = plan
-    const asked = method === '' ? OTHER_METHOD : method
-    if (!matchesMethod(compiled.rule.methods, asked) || !matchesMethod(cost.methods, asked))
+  const resources = commonExamples(compiled.rule.pattern, cost.pattern)
+  const plans = resources.flatMap((resource) => rules.everyPlan(resource))
+  return plans.some((plan) => {
+    const method = plan.method === '' ? OTHER_METHOD : plan.method
+    if (!matchesMethod(compiled.rule.methods, method)) return false
+    if (!matchesMethod(cost.methods, method) || plan.costs.get(cost.unit) !== cost.cost)
       return false
-    return plan.costs.get(cost.unit) === cost.cost && !isBeaten(compiled, plan)
+    const asked = exampleOf(compiled, plan)
+    const tierOf = () => compiled.rule.tier
+    return select({ asked, defaultRule: rules.defaultRule, tierOf }).includes(compiled)
   })
 }
 
-/** A rule that is always there, whoever asks, is more specific. */
-function isBeaten(compiled: CompiledRule, plan: Plan): boolean {
-  const { rule } = compiled
-  if (rule.additive || rule.value !== null) return false
-  if (!plan.scopes.get(rule.scope)?.any.includes(compiled)) {
-    // The default rule: beaten by any that is always there.
-    const scopes = [...plan.scopes].filter(([scope]) => scope !== 'global')
-    return scopes.some(([, { any }]) => any.some((other) => isCertain(other, compiled)))
+/** A request that the rule was made for: with its value and its tier, and no other scope. */
+function exampleOf({ rule }: CompiledRule, plan: Plan): Asked {
+  const network = typeof rule.value === 'object' ? rule.value : null
+  const value = typeof rule.value === 'string' ? rule.value : ''
+  const count = rule.scope === 'global' ? 0 : 1
+  return {
+    plan,
+    count,
+    scopes: [rule.scope],
+    values: [value],
+    counted: [value],
+    address: network ?? parseIp(value) ?? null,
+    bits: 0,
+    isPlain: false,
+    named: null,
+    tieredScope: '',
+    tier: rule.tier,
+    costs: null,
   }
-  const { any } = plan.scopes.get(rule.scope)!
-  return any.slice(0, any.indexOf(compiled)).some((other) => isCertain(other, compiled))
-}
-
-function isCertain({ rule }: CompiledRule, than: CompiledRule): boolean {
-  const { scope, shadow, unit } = than.rule
-  return (
-    rule.scope === scope &&
-    rule.tier === null &&
-    !rule.additive &&
-    rule.shadow === shadow &&
-    rule.unit === unit
-  )
 }
 
 function faultsOf(compiled: CompiledRule, cost: Cost): Fault[] {

@@ -51,24 +51,30 @@ export function withoutQuery(resource: string): string {
 
 /** Stands for a segment that no pattern spells out; requests cannot hold it. */
 const ANYTHING = '\u0000'
+const MANY = 64
 
-/** A resource that both patterns match, and no other pattern but by a parameter or `*`; undefined if there is none. */
-export function commonExample(a: Pattern, b: Pattern): string | undefined {
+/** Resources that both patterns match, and others only by a parameter or `*`; none if there are none. */
+export function commonExamples(a: Pattern, b: Pattern): string[] {
   const segments: string[] = []
   for (let i = 0; ; i++) {
     const [x, y] = [a[i], b[i]]
-    if (x === undefined && y === undefined) return segments.join('/')
-    if (x === 'rest' && y === 'rest') return [...segments, ANYTHING].join('/')
+    if (x === undefined && y === undefined) return [segments.join('/')]
+    if (x === 'rest' && y === 'rest') {
+      // One segment, and more than any parameters take.
+      const more = Array.from({ length: MANY }, () => ANYTHING)
+      return [[...segments, ANYTHING].join('/'), [...segments, ...more].join('/')]
+    }
     if (x === 'rest' || y === 'rest') {
       const longer = x === 'rest' ? b : a
-      if (longer[i] === undefined) return undefined
-      return [...segments, ...longer.slice(i).map(spelled)].join('/')
+      return longer[i] === undefined
+        ? []
+        : [[...segments, ...longer.slice(i).map(spelled)].join('/')]
     }
-    if (x === undefined || y === undefined) return undefined
-    if (typeof x === 'object' && typeof y === 'object' && x.literal !== y.literal) return undefined
+    if (x === undefined || y === undefined) return []
+    if (typeof x === 'object' && typeof y === 'object' && x.literal !== y.literal) return []
     const literal = typeof x === 'object' ? x : y
     if (typeof literal === 'object' && literal.literal === '' && (x === 'param' || y === 'param'))
-      return undefined
+      return []
     segments.push(spelled(literal))
   }
 }

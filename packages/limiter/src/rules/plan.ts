@@ -4,6 +4,7 @@
  */
 import { CidrMap } from './cidr-map.js'
 import type { CompiledRule } from './compiled-rule.js'
+import type { IpAddress } from './ip-address.js'
 import type { Cost } from './rule.js'
 
 /** More scopes than this under one resource are not combined ahead of time. */
@@ -27,16 +28,11 @@ export class PatternScope {
   }
 }
 
-/** Everything under one pattern; ids name combinations of patterns. */
+/** Everything under one pattern. */
 export class PatternRules {
-  readonly id: number
   readonly scopes = new Map<string, PatternScope>()
   /** Every method that one of its rules states. */
   readonly methods = new Set<string>()
-
-  constructor(id: number) {
-    this.id = id
-  }
 
   add(compiled: CompiledRule): void {
     let scope = this.scopes.get(compiled.scope)
@@ -75,8 +71,9 @@ export class ScopePlan {
   readonly any: readonly CompiledRule[]
   /** Patterns that also have rules for single values or networks, most specific first. */
   readonly particular: readonly PatternScope[]
-  /** Nothing about the request but naming this scope decides what applies. */
+  /** Nothing decides about `any` but the request's naming this scope, and maybe its tier. */
   readonly isPlain: boolean
+  readonly usesTiers: boolean
 
   constructor(bit: number, patterns: readonly PatternScope[], method: string, plain: boolean) {
     this.bit = bit
@@ -84,15 +81,32 @@ export class ScopePlan {
       pattern.any.filter((c) => matchesMethod(c.rule.methods, method)).sort(bySpecificity),
     )
     this.particular = patterns.filter((pattern) => pattern.named.size > 0 || !pattern.cidrs.isEmpty)
-    this.isPlain =
-      plain &&
-      bit !== 0 &&
-      this.particular.length === 0 &&
-      this.any.every(
-        (c) => c.rule.tier === null && c.unit === 'requests' && c.family.overrides.size === 0,
-      )
+    this.usesTiers = this.any.some((c) => c.rule.tier !== null)
+    this.isPlain = plain && bit !== 0 && this.any.every(isPlainRule)
+  }
+
+  /** The rules for just this value, or networks it is in: none, those of one pattern, or more than can be told apart quickly. */
+  named(value: string, address: IpAddress | null): readonly CompiledRule[] | null | 'several' {
+    let found: readonly CompiledRule[] | null = null
+    for (const { named, cidrs } of this.particular) {
+      if (address !== null && !cidrs.isEmpty && !cidrs.matches(address).next().done)
+        return 'several'
+      const rules = named.get(value)
+      if (rules === undefined) continue
+      if (found !== null) return 'several'
+      found = rules
+    }
+    return found
   }
 }
+
+/** Neither units nor overrides decide about it. */
+function isPlainRule({ unit, family }: CompiledRule): boolean {
+  return unit === 'requests' && family.overrides.size === 0
+}
+
+/** By the bits of the scopes present. */
+export type Combinations = (readonly CompiledRule[] | undefined)[]
 
 export class Plan {
   readonly scopes = new Map<string, ScopePlan>()
@@ -100,7 +114,11 @@ export class Plan {
   readonly costs = new Map<string, number>([['requests', 1]])
   readonly requestCost: number
   /** The rules that apply, by the bits of the scopes present, where all of those are plain. */
-  readonly combinations: (readonly CompiledRule[] | undefined)[] = []
+  readonly combinations: Combinations = []
+  /** The same by the rules for a single value, where one pattern has such; null where these are not plain. */
+  readonly namedCombinations = new Map<readonly CompiledRule[], Combinations | null>()
+  /** The same by tier, for the tiers that rules name. */
+  readonly tierCombinations = new Map<string, Combinations>()
   /** The scope that every request has leaves nothing to settle. */
   readonly isGlobalPlain: boolean
   readonly method: string
@@ -126,6 +144,24 @@ export class Plan {
       if (matchesMethod(methods, method)) this.costs.set(unit, cost)
     }
     this.requestCost = this.costs.get('requests')!
-    this.isGlobalPlain = this.scopes.get('global')?.isPlain ?? true
+    for (const { any } of this.scopes.values()) {
+      for (const { rule } of any) if (rule.tier !== null) this.tierCombinations.set(rule.tier, [])
+    }
+    this.isGlobalPlain = isGlobalPlain(this.scopes.get('global'))
   }
+}
+
+/** Combinations with these rules for a single value; null where more about the request decides. */
+export function combinationsOf(plan: Plan, named: readonly CompiledRule[]): Combinations | null {
+  let known = plan.namedCombinations.get(named)
+  if (known === undefined) {
+    known = named.every((c) => isPlainRule(c) && c.rule.tier === null) ? [] : null
+    plan.namedCombinations.set(named, known)
+  }
+  return known
+}
+
+/** Rules of the global scope see the tiers of the others: that is settled in full. */
+function isGlobalPlain(global: ScopePlan | undefined): boolean {
+  return global === undefined || (global.isPlain && !global.usesTiers)
 }

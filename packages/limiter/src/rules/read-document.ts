@@ -124,6 +124,7 @@ class DocumentReader implements ReadContext {
       if (byName.has(rule.name))
         this.faults.push({ path, message: 'this name is taken by a tier of another rule' })
       byName.set(rule.name, rule)
+      if (rule.scope === '') continue
       const kin = families.get(rule.family) ?? rule
       families.set(rule.family, kin)
       if (
@@ -137,7 +138,7 @@ class DocumentReader implements ReadContext {
           message: `shares its counters with ${kin.name}, so scope, unit, shadow and additive must be the same`,
         })
       }
-      if (rule.additive) continue
+      if (rule.additive || rule.scope === '' || rule.pattern.length === 0) continue
       const value = typeof rule.value === 'object' ? JSON.stringify(rule.value) : rule.value
       const place = JSON.stringify([
         rule.scope,

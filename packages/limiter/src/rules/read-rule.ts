@@ -150,8 +150,10 @@ function readResource(reader: FieldReader): Resource {
     if (methods !== null)
       reader.fault('methods', 'the resource names methods already; write them in one place')
     const list: unknown[] = Array.isArray(stated) ? stated : [stated]
-    methods = list.map((method) => (typeof method === 'string' ? method : quote(method)))
-    if (methods.length === 0) reader.fault('methods', 'is empty; leave it out for all methods')
+    methods = list.filter((method) => typeof method === 'string')
+    for (const other of list.filter((method) => typeof method !== 'string'))
+      reader.fault('methods', `${quote(other)} is not a method`)
+    if (list.length === 0) reader.fault('methods', 'is empty; leave it out for all methods')
   }
   for (const method of methods ?? []) {
     if (!METHOD.test(method))

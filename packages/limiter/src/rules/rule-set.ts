@@ -9,7 +9,7 @@ import { checkCosts } from './check-costs.js'
 import { CompiledRule, Family } from './compiled-rule.js'
 import type { RulesDocument } from './document.js'
 import { PatternTrie } from './pattern-trie.js'
-import { OTHER_METHOD, PatternRules, Plan } from './plan.js'
+import { type Combinations, combinationsOf, OTHER_METHOD, PatternRules, Plan } from './plan.js'
 import { readDocument } from './read-document.js'
 import type { Cost, Rule, RuleBook } from './rule.js'
 import { select } from './select.js'
@@ -19,7 +19,6 @@ import { BUILT_IN_SCOPES } from './words.js'
 
 /** The costs under one pattern. */
 interface PatternCosts {
-  readonly id: number
   readonly list: Cost[]
 }
 
@@ -33,7 +32,14 @@ interface ResourcePlans {
   readonly only: Plan | null
 }
 
+/** How many combinations of patterns are remembered, besides two a rule. */
 const MOST_COMBINATIONS = 4096
+
+/** A combination of patterns, found by one part after the other. */
+interface Combination {
+  readonly next: Map<object, Combination>
+  plans: ResourcePlans | undefined
+}
 
 export class RuleSet {
   readonly namespace: string
@@ -56,7 +62,8 @@ export class RuleSet {
   readonly #patterns = new PatternTrie<PatternRules>()
   readonly #costs = new PatternTrie<PatternCosts>()
   readonly #byResource = new TwoGenerations<string, ResourcePlans>(4096)
-  readonly #byPatterns = new Map<string, ResourcePlans>()
+  readonly #byPatterns: Combination = { next: new Map(), plans: undefined }
+  #combinations = 0
 
   private constructor(book: RuleBook) {
     this.namespace = book.namespace
@@ -76,16 +83,12 @@ export class RuleSet {
     this.rules = book.rules.map(compile)
     this.defaultRule = book.defaultRule?.enabled ? compile(book.defaultRule) : null
     this.#byName = new Map(this.all.map((compiled) => [compiled.name, compiled]))
-    let patterns = 0
     for (const compiled of this.rules) {
       if (!compiled.rule.enabled) continue
-      this.#patterns
-        .getOrAdd(compiled.rule.pattern, () => new PatternRules(patterns++))
-        .add(compiled)
+      this.#patterns.getOrAdd(compiled.rule.pattern, () => new PatternRules()).add(compiled)
     }
-    let costs = 0
     for (const cost of book.costs)
-      this.#costs.getOrAdd(cost.pattern, () => ({ id: costs++, list: [] })).list.push(cost)
+      this.#costs.getOrAdd(cost.pattern, () => ({ list: [] })).list.push(cost)
     this.#override(book)
     this.blocks = new SubjectList(book.blocks)
     this.exemptions = new SubjectList(book.exemptions)
@@ -160,18 +163,32 @@ export class RuleSet {
   #plansOf(resource: string): ResourcePlans {
     const patterns = this.#patterns.match(resource)
     const costs = this.#costs.match(resource)
-    const key = `${idsOf(patterns)};${idsOf(costs)}`
-    const known = this.#byPatterns.get(key)
+    let node = this.#byPatterns
+    for (const pattern of patterns) node = this.#nextOf(node, pattern)
+    for (const cost of costs) node = this.#nextOf(node, cost)
+    node.plans ??= this.#newPlans(patterns, costs)
+    return node.plans
+  }
+
+  #nextOf(node: Combination, part: object): Combination {
+    const known = node.next.get(part)
     if (known !== undefined) return known
+    const next: Combination = { next: new Map(), plans: undefined }
+    if (this.#combinations++ >= MOST_COMBINATIONS + 2 * this.rules.length) {
+      this.#byPatterns.next.clear()
+      this.#combinations = 0
+    }
+    node.next.set(part, next)
+    return next
+  }
+
+  #newPlans(patterns: readonly PatternRules[], costs: readonly PatternCosts[]): ResourcePlans {
     const byMethod = (a: Cost, b: Cost) => Number(a.methods === null) - Number(b.methods === null)
     const flat = costs.flatMap(({ list }) => list.toSorted(byMethod))
     const stated = new Set(flat.flatMap((cost) => cost.methods ?? []))
     for (const pattern of patterns) for (const method of pattern.methods) stated.add(method)
     const only = stated.size > 0 ? null : new Plan(patterns, flat, '', this.defaultRule)
-    const plans = { patterns, costs: flat, stated, byMethod: new Map<string, Plan>(), only }
-    if (this.#byPatterns.size >= MOST_COMBINATIONS) this.#byPatterns.clear()
-    this.#byPatterns.set(key, plans)
-    return plans
+    return { patterns, costs: flat, stated, byMethod: new Map<string, Plan>(), only }
   }
 
   /** The plans of a resource for every method that matters there; the resource itself is not kept. */
@@ -182,13 +199,22 @@ export class RuleSet {
 
   /** The rules that apply to what was asked, at `now` (overrides end), in the document's order. */
   match(asked: Asked, now: number): readonly CompiledRule[] {
-    const { plan, bits } = asked
-    if (!asked.isPlain) return this.#matchInFull(asked, now)
-    const known = plan.combinations[bits]
+    const combinations = asked.isPlain ? this.#combinationsOf(asked) : null
+    if (combinations === null) return this.#matchInFull(asked, now)
+    const known = combinations[asked.bits]
     if (known !== undefined) return known
     const matched = this.#matchInFull(asked, now)
-    plan.combinations[bits] = matched
+    combinations[asked.bits] = matched
     return matched
+  }
+
+  /** Where the answer for such requests is kept; null where more about the request decides. */
+  #combinationsOf(asked: Asked): Combinations | null {
+    const { plan, named, tieredScope } = asked
+    if (named !== null) return combinationsOf(plan, named)
+    const tier = tieredScope === '' ? null : this.tierOf(tieredScope, asked)
+    if (tier === null) return plan.combinations
+    return plan.tierCombinations.get(tier) ?? plan.combinations
   }
 
   #matchInFull(asked: Asked, now: number): readonly CompiledRule[] {
@@ -219,21 +245,19 @@ export class RuleSet {
   /** The request's own tier; else its scope's value's, else the first of the others by name. */
   tierOf(scope: string, asked: Asked): string | null {
     if (asked.tier !== null) return asked.tier
-    const found = (name: string): string | undefined => {
-      const index = asked.scopes.indexOf(name)
-      if (index < 0 || index >= asked.count) return undefined
-      return this.#tiers.get(name)?.get(asked.values[index]!)
+    if (this.#tiers.size === 0) return null
+    let found: string | null = null
+    let foundIn = ''
+    for (let i = 0; i < asked.count; i++) {
+      const other = asked.scopes[i]!
+      const tier = this.#tiers.get(other)?.get(asked.values[i]!)
+      if (tier === undefined) continue
+      if (other === scope) return tier
+      if (found === null || other < foundIn) {
+        found = tier
+        foundIn = other
+      }
     }
-    const own = found(scope)
-    if (own !== undefined) return own
-    for (const other of asked.scopes.slice(0, asked.count).sort()) {
-      const tier = found(other)
-      if (tier !== undefined) return tier
-    }
-    return null
+    return found
   }
-}
-
-function idsOf(parts: readonly { readonly id: number }[]): string {
-  return parts.map(({ id }) => id).join()
 }
