@@ -14,6 +14,7 @@ const MODULES = [
   'limit-numbers',
   'token-time',
   'bucket',
+  'bucket-changes',
   'fixed-window',
   'sliding-counter',
   'sliding-log',

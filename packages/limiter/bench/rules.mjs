@@ -1,6 +1,6 @@
 // From ten rules to a hundred thousand: matching costs the length of the path.
 import { createLimiter } from '@sluice/limiter'
-import { freshKey, race, randomBelow } from './measure.mjs'
+import { race, randomBelow } from './measure.mjs'
 
 export const title = 'check beside the number of rules'
 export const goals = [{ row: '100,000 rules', column: 'known resource, × of 10 rules', most: 1.5 }]

@@ -122,7 +122,7 @@ return ____exports
 end)()
 modules['./bucket.js'] = (function()
 local ____exports = {}
-local convert, decideParts, decideWhole, write, T, F, AMOUNT, LAST, MOST_OWED, tat
+local convert, decideParts, decideWhole
 local ____limit_2Dnumbers_2Ejs = require("./limit-numbers.js")
 local BUCKET = ____limit_2Dnumbers_2Ejs.BUCKET
 local HORIZON_US = ____limit_2Dnumbers_2Ejs.HORIZON_US
@@ -149,7 +149,7 @@ function convert(t, f, amount, x, limit)
         1,
         false
     )
-    local used = tokens(t, f, old, MOST_OWED)
+    local used = tokens(t, f, old, ____exports.MOST_OWED)
     span(used, old)
     local restT = t - spanned[1]
     local restF = f - spanned[2]
@@ -158,15 +158,15 @@ function convert(t, f, amount, x, limit)
         restF = restF + amount
     end
     if used / limit.amount * limit.window > HORIZON_US then
-        tat[1] = x + HORIZON_US
-        tat[2] = 0
+        ____exports.tat[1] = x + HORIZON_US
+        ____exports.tat[2] = 0
         return
     end
     span(used, limit)
-    tat[1] = x + spanned[1]
-    tat[2] = spanned[2]
+    ____exports.tat[1] = x + spanned[1]
+    ____exports.tat[2] = spanned[2]
     if restT > 0 or restF > 0 then
-        tat[1] = tat[1] + math.ceil((restT + restF / amount) * amount / limit.amount) + 1
+        ____exports.tat[1] = ____exports.tat[1] + math.ceil((restT + restF / amount) * amount / limit.amount) + 1
     end
 end
 function ____exports.decideTat(t, f, limit, cost, now, out, o)
@@ -282,40 +282,40 @@ function ____exports.noteTake(cost, out, o)
     end
     out[o + RESET_AT + 1] = resetAt
 end
-function write(row, at, limit, t, f, now)
-    row[at + T + 1] = t
-    row[at + F + 1] = f
-    row[at + AMOUNT + 1] = limit.amount
-    if now > row[at + LAST + 1] then
-        row[at + LAST + 1] = now
+function ____exports.write(row, at, limit, t, f, now)
+    row[at + ____exports.T + 1] = t
+    row[at + ____exports.F + 1] = f
+    row[at + ____exports.AMOUNT + 1] = limit.amount
+    if now > row[at + ____exports.LAST + 1] then
+        row[at + ____exports.LAST + 1] = now
     end
 end
 ____exports.BUCKET_WIDTH = 4
-T = 0
-F = 1
-AMOUNT = 2
-LAST = 3
-MOST_OWED = 2000000000
-tat = {0.5, 0.5}
-local function current(row, at, limit, now)
-    local t = row[at + T + 1]
-    local f = row[at + F + 1]
-    local amount = row[at + AMOUNT + 1]
-    tat[1] = t
-    tat[2] = f
+____exports.T = 0
+____exports.F = 1
+____exports.AMOUNT = 2
+____exports.LAST = 3
+____exports.MOST_OWED = 2000000000
+____exports.tat = {0.5, 0.5}
+function ____exports.current(row, at, limit, now)
+    local t = row[at + ____exports.T + 1]
+    local f = row[at + ____exports.F + 1]
+    local amount = row[at + ____exports.AMOUNT + 1]
+    ____exports.tat[1] = t
+    ____exports.tat[2] = f
     if amount == limit.amount or amount == 0 then
         return
     end
     local x = math.min(
         now,
-        math.max(limit.since, row[at + LAST + 1])
+        math.max(limit.since, row[at + ____exports.LAST + 1])
     )
     local ceiling = t
     if f > 0 then
         ceiling = t + 1
     end
-    tat[1] = ceiling
-    tat[2] = 0
+    ____exports.tat[1] = ceiling
+    ____exports.tat[2] = 0
     if ceiling <= x then
         return
     end
@@ -328,11 +328,11 @@ local function current(row, at, limit, now)
     )
 end
 function ____exports.decideBucket(row, at, limit, cost, now, out, o)
-    local amount = row[at + AMOUNT + 1]
+    local amount = row[at + ____exports.AMOUNT + 1]
     if amount == limit.amount or amount == 0 then
         ____exports.decideTat(
-            row[at + T + 1],
-            row[at + F + 1],
+            row[at + ____exports.T + 1],
+            row[at + ____exports.F + 1],
             limit,
             cost,
             now,
@@ -340,10 +340,10 @@ function ____exports.decideBucket(row, at, limit, cost, now, out, o)
             o
         )
     else
-        current(row, at, limit, now)
+        ____exports.current(row, at, limit, now)
         ____exports.decideTat(
-            tat[1],
-            tat[2],
+            ____exports.tat[1],
+            ____exports.tat[2],
             limit,
             cost,
             now,
@@ -353,7 +353,7 @@ function ____exports.decideBucket(row, at, limit, cost, now, out, o)
     end
 end
 function ____exports.takeBucket(row, at, limit, cost, now, out, o)
-    write(
+    ____exports.write(
         row,
         at,
         limit,
@@ -363,6 +363,46 @@ function ____exports.takeBucket(row, at, limit, cost, now, out, o)
     )
     ____exports.noteTake(cost, out, o)
 end
+function ____exports.bucketEmptyAt(row, at, limit)
+    local amount = row[at + ____exports.AMOUNT + 1]
+    local emptyAt = row[at + ____exports.T + 1]
+    if row[at + ____exports.F + 1] > 0 then
+        emptyAt = emptyAt + 1
+    end
+    local x = row[at + ____exports.LAST + 1]
+    if amount == limit.amount or amount == 0 or emptyAt <= x then
+        return emptyAt
+    end
+    convert(
+        row[at + ____exports.T + 1] - x,
+        row[at + ____exports.F + 1],
+        amount,
+        x,
+        limit
+    )
+    return math.max(emptyAt, ____exports.tat[1] + 1)
+end
+return ____exports
+end)()
+modules['./bucket-changes.js'] = (function()
+local ____exports = {}
+local ____bucket_2Ejs = require("./bucket.js")
+local AMOUNT = ____bucket_2Ejs.AMOUNT
+local current = ____bucket_2Ejs.current
+local F = ____bucket_2Ejs.F
+local LAST = ____bucket_2Ejs.LAST
+local MOST_OWED = ____bucket_2Ejs.MOST_OWED
+local T = ____bucket_2Ejs.T
+local tat = ____bucket_2Ejs.tat
+local write = ____bucket_2Ejs.write
+local ____limit_2Dnumbers_2Ejs = require("./limit-numbers.js")
+local BUCKET = ____limit_2Dnumbers_2Ejs.BUCKET
+local HORIZON_US = ____limit_2Dnumbers_2Ejs.HORIZON_US
+local limitNumbers = ____limit_2Dnumbers_2Ejs.limitNumbers
+local ____token_2Dtime_2Ejs = require("./token-time.js")
+local span = ____token_2Dtime_2Ejs.span
+local spanned = ____token_2Dtime_2Ejs.spanned
+local tokens = ____token_2Dtime_2Ejs.tokens
 local function giveBack(row, at, limit, n, now)
     span(n, limit)
     local t = row[at + T + 1] - spanned[1]
@@ -520,25 +560,6 @@ function ____exports.resetBucket(row, at, limit, now)
         )
     end
     return used
-end
-function ____exports.bucketEmptyAt(row, at, limit)
-    local amount = row[at + AMOUNT + 1]
-    local emptyAt = row[at + T + 1]
-    if row[at + F + 1] > 0 then
-        emptyAt = emptyAt + 1
-    end
-    local x = row[at + LAST + 1]
-    if amount == limit.amount or amount == 0 or emptyAt <= x then
-        return emptyAt
-    end
-    convert(
-        row[at + T + 1] - x,
-        row[at + F + 1],
-        amount,
-        x,
-        limit
-    )
-    return math.max(emptyAt, tat[1] + 1)
 end
 return ____exports
 end)()
@@ -1032,12 +1053,13 @@ local ____exports = {}
 local ____bucket_2Ejs = require("./bucket.js")
 local BUCKET_WIDTH = ____bucket_2Ejs.BUCKET_WIDTH
 local bucketEmptyAt = ____bucket_2Ejs.bucketEmptyAt
-local chargeBucket = ____bucket_2Ejs.chargeBucket
 local decideBucket = ____bucket_2Ejs.decideBucket
-local grantBucket = ____bucket_2Ejs.grantBucket
-local refundBucket = ____bucket_2Ejs.refundBucket
-local resetBucket = ____bucket_2Ejs.resetBucket
 local takeBucket = ____bucket_2Ejs.takeBucket
+local ____bucket_2Dchanges_2Ejs = require("./bucket-changes.js")
+local chargeBucket = ____bucket_2Dchanges_2Ejs.chargeBucket
+local grantBucket = ____bucket_2Dchanges_2Ejs.grantBucket
+local refundBucket = ____bucket_2Dchanges_2Ejs.refundBucket
+local resetBucket = ____bucket_2Dchanges_2Ejs.resetBucket
 local ____concurrency_2Ejs = require("./concurrency.js")
 local decideConcurrency = ____concurrency_2Ejs.decideConcurrency
 local releaseAll = ____concurrency_2Ejs.releaseAll

@@ -4,7 +4,8 @@
  * kept, and nothing is allocated before the transaction.
  */
 import { type Clock, microseconds } from './clock.js'
-import { DecisionRecord, type State, top, topLimit } from './decision.js'
+import type { State } from './decision.js'
+import { DecisionRecord } from './decision-record.js'
 import { SluiceError } from './errors.js'
 import { CheckedRequest, type Request } from './request.js'
 import type { CompiledRule } from './rules/compiled-rule.js'
@@ -19,6 +20,7 @@ import {
   type Transaction,
   type Verdicts,
 } from './store/store.js'
+import { top, topLimit } from './top-limit.js'
 import { nothingOf, transactionOf } from './transaction.js'
 import { WarningMemory } from './warning-memory.js'
 

@@ -1,5 +1,5 @@
 /** Decisions in words, for people. */
-import type { DecisionRecord } from './decision.js'
+import type { DecisionRecord } from './decision-record.js'
 import { printLimit } from './limits/limit.js'
 
 /** Seconds with what precision a person wants: `0.4 s`, `41.2 s`, `8 min`. Rounded up. */

@@ -1,5 +1,5 @@
 /** Faults in words: what was written, cut to size, and the word that was probably meant. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { didYouMean, list, nearest, printFault, quote } from './faults.js'
 

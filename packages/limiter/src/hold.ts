@@ -1,5 +1,6 @@
 /** A decision that holds a place until it is released: it renews itself, and dies with its process. */
-import { type Allowed, DecisionRecord, type Denied } from './decision.js'
+import type { Allowed, Denied } from './decision.js'
+import { DecisionRecord } from './decision-record.js'
 import type { HoldTicket } from './hold-ticket.js'
 
 interface Holding extends AsyncDisposable {

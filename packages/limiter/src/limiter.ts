@@ -1,6 +1,7 @@
 /** The limiter: everything that can be asked of it. How a decision comes about is the decider's. */
 import type { Decider } from './decider.js'
-import { type Decision, DecisionRecord } from './decision.js'
+import type { Decision } from './decision.js'
+import { DecisionRecord } from './decision-record.js'
 import { badRequest, SluiceError } from './errors.js'
 import { type Hold, HoldRecord } from './hold.js'
 import { HoldTicket } from './hold-ticket.js'

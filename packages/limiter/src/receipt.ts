@@ -49,8 +49,9 @@ export class Receipt {
   redeem(amounts: Units, inForce: InForce): Return[] {
     const redeemed: Record<string, number> = {}
     for (const [unit, left] of Object.entries(this.#left)) {
-      redeemed[unit] = Math.min(amountOf(amounts, unit), left)
-      this.#left[unit] = left - redeemed[unit]!
+      const amount = Math.min(amountOf(amounts, unit), left)
+      redeemed[unit] = amount
+      this.#left[unit] = left - amount
     }
     return this.changes(redeemed, inForce)
   }

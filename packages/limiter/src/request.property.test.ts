@@ -1,7 +1,7 @@
 /** Any value at all as a request is decided or refused, and asking for ever new resources costs no memory. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createLimiter, type Request } from './index.js'
 

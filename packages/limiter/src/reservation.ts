@@ -1,5 +1,6 @@
 /** A decision about an estimate, to be corrected once what it really cost is known. */
-import { type Allowed, DecisionRecord, type Denied } from './decision.js'
+import type { Allowed, Denied } from './decision.js'
+import { DecisionRecord } from './decision-record.js'
 import type { Receipt, Units } from './receipt.js'
 import { readUnits, wholeNumber } from './request.js'
 

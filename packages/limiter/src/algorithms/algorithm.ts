@@ -3,16 +3,8 @@
  * function here. `decide` reads and `take` writes, so that a request can take from all of its limits
  * or from none. `beside` is what a log or a concurrency limit keeps outside the row.
  */
-import {
-  BUCKET_WIDTH,
-  bucketEmptyAt,
-  chargeBucket,
-  decideBucket,
-  grantBucket,
-  refundBucket,
-  resetBucket,
-  takeBucket,
-} from './bucket.js'
+import { BUCKET_WIDTH, bucketEmptyAt, decideBucket, takeBucket } from './bucket.js'
+import { chargeBucket, grantBucket, refundBucket, resetBucket } from './bucket-changes.js'
 import { decideConcurrency, type Holds, releaseAll, takeConcurrency } from './concurrency.js'
 import {
   chargeFixedWindow,

@@ -4,7 +4,8 @@
  */
 import { CONCURRENCY } from '../algorithms/limit-numbers.js'
 import { GO_AT, NOT_NOW, REMAINING, RESET_AT, STATUS } from '../algorithms/verdict.js'
-import type { DecisionRecord, TopLimit } from '../decision.js'
+import type { DecisionRecord } from '../decision-record.js'
+import type { TopLimit } from '../top-limit.js'
 
 export const HEADER_FAMILIES = ['x-ratelimit', 'draft-6', 'draft-7', 'draft-8', 'draft-11'] as const
 export type HeaderFamily = (typeof HEADER_FAMILIES)[number]

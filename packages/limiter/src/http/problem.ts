@@ -1,6 +1,7 @@
 /** A refusal as a problem (RFC 9457), with the problem types of the IETF draft. */
 import { STATUS, YES } from '../algorithms/verdict.js'
-import type { DecisionRecord, Reason } from '../decision.js'
+import type { Reason } from '../decision.js'
+import type { DecisionRecord } from '../decision-record.js'
 import { explainNo } from '../describe.js'
 
 const TYPES = 'https://iana.org/assignments/http-problem-types#'

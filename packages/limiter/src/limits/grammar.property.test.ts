@@ -1,5 +1,5 @@
 /** Printing and parsing are each other's inverse, and no text whatever is more than a limit or a fault. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isFault, parseLimit } from './grammar.js'
 import { calendarLimit, type Limit, limitOutOfRange, printLimit } from './limit.js'

@@ -23,8 +23,8 @@ function faultOf(text: string): Fault {
 
 /** The part of the text that the fault points at. */
 function markedIn(text: string): string {
-  const { offset, length } = faultOf(text)
-  return text.slice(offset!, offset! + length!)
+  const { offset = Number.NaN, length = Number.NaN } = faultOf(text)
+  return text.slice(offset, offset + length)
 }
 
 describe('a limit in one line', () => {
@@ -147,7 +147,11 @@ describe('a mistake in a limit', () => {
       'UTC',
     ],
     ['8 concurrent', 'expected "for" and a time-out after "concurrent" (8 concurrent for 60s)', ''],
-    ['8 concurrent for 60', '"60" is not a duration; expected one such as 30s, 5m or 1h', '60'],
+    [
+      '8 concurrent for 60',
+      '"60" is not a duration; expected one such as 30s, 5m or 1h (write 60s)',
+      '60',
+    ],
     [
       '10 pre 5m',
       `unknown word "pre"; expected per or concurrent; did you mean "per"? (${EXAMPLES})`,

@@ -67,6 +67,16 @@ describe('a configured cost', () => {
       { rules: { a: { scope: 'ip', value: '10.0.0.0/8', limits: LOW } }, costs: { '/x': 20 } },
     ],
     [
+      'of a network whose first address has a rule of its own',
+      {
+        rules: {
+          wide: { scope: 'ip', value: '10.0.0.0/8', limits: LOW },
+          narrow: { scope: 'ip', value: '10.0.0.0/24', limits: HIGH },
+        },
+        costs: { '/x': 20 },
+      },
+    ],
+    [
       'of an additive rule besides',
       {
         rules: { s: user('/x', HIGH), a: user('*', LOW, { additive: true }) },

@@ -3,10 +3,10 @@ import type { Fault } from '../faults.js'
 import { printLimit } from '../limits/limit.js'
 import type { Asked } from './asked.js'
 import type { CompiledRule } from './compiled-rule.js'
-import { parseIp } from './ip-address.js'
+import { type IpAddress, maskWords, parseIp } from './ip-address.js'
 import { commonExamples } from './pattern.js'
 import { matchesMethod, OTHER_METHOD, type Plan } from './plan.js'
-import type { Cost, RuleBook } from './rule.js'
+import type { Cost, Rule, RuleBook } from './rule.js'
 import type { RuleSet } from './rule-set.js'
 import { select } from './select.js'
 
@@ -39,31 +39,38 @@ function canMeet(compiled: CompiledRule, cost: Cost, rules: RuleSet): boolean {
     if (!matchesMethod(compiled.rule.methods, method)) return false
     if (!matchesMethod(cost.methods, method) || plan.costs.get(cost.unit) !== cost.cost)
       return false
-    const asked = exampleOf(compiled, plan)
     const tierOf = () => compiled.rule.tier
-    return select({ asked, defaultRule: rules.defaultRule, tierOf }).includes(compiled)
+    return examplesOf(compiled, plan).some((asked) =>
+      select({ asked, defaultRule: rules.defaultRule, tierOf }).includes(compiled),
+    )
   })
 }
 
-/** A request that the rule was made for: with its value and its tier, and no other scope. */
-function exampleOf({ rule }: CompiledRule, plan: Plan): Asked {
-  const network = typeof rule.value === 'object' ? rule.value : null
+/** Requests that the rule was made for: with its value (of a network the ends) and its tier, and no other scope. */
+function examplesOf({ rule }: CompiledRule, plan: Plan): Asked[] {
   const value = typeof rule.value === 'string' ? rule.value : ''
   const count = rule.scope === 'global' ? 0 : 1
-  return {
+  return addressesOf(rule.value).map((address) => ({
     plan,
     count,
     scopes: [rule.scope],
     values: [value],
     counted: [value],
-    address: network ?? parseIp(value) ?? null,
+    address,
     bits: 0,
     isPlain: false,
     named: null,
     tieredScope: '',
     tier: rule.tier,
     costs: null,
-  }
+  }))
+}
+
+function addressesOf(value: Rule['value']): (IpAddress | null)[] {
+  if (value === null || typeof value === 'string') return [parseIp(value ?? '') ?? null]
+  const { version, words, bits } = value
+  const mask = maskWords([-1, -1, -1, -1], bits)
+  return [value, { version, words: words.map((word, i) => word | ~mask[i]!) }]
 }
 
 function faultsOf(compiled: CompiledRule, cost: Cost): Fault[] {

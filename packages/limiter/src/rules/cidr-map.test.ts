@@ -1,6 +1,6 @@
 /** Values by network against a look at every network. */
 import { BlockList, isIPv4 } from 'node:net'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CidrMap } from './cidr-map.js'
 import { type Cidr, maskWords, parseCidr, parseIp, printIp } from './ip-address.js'

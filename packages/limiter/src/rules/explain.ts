@@ -129,7 +129,9 @@ function whyApplied(
   }
   if (compiled === rules.defaultRule) return 'no rule but a global one applies'
   if (rule.additive) return rule.shadow ? 'additive, in shadow' : 'additive'
-  const beaten = setAside.find(({ by }) => by === rule.name)
+  const beaten = setAside.find(
+    (other) => other.by === rule.name && other.rule !== rules.defaultRule?.name,
+  )
   if (beaten !== undefined) return beaten.why
   return rule.shadow
     ? `the only rule of scope ${rule.scope} in shadow`

@@ -1,6 +1,6 @@
 /** Addresses and networks against what Node itself makes of them. */
 import { BlockList, isIP } from 'node:net'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Cidr, isPlainIpv4, maskWords, parseCidr, parseIp, printIp } from './ip-address.js'
 

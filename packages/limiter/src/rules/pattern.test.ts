@@ -1,5 +1,5 @@
 /** Patterns of resources: which texts are patterns, what is wrong with others, and what is compared. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parsePattern, patternKey, withoutQuery } from './pattern.js'
 import { PatternTrie } from './pattern-trie.js'

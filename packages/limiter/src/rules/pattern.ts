@@ -59,16 +59,9 @@ export function commonExamples(a: Pattern, b: Pattern): string[] {
   for (let i = 0; ; i++) {
     const [x, y] = [a[i], b[i]]
     if (x === undefined && y === undefined) return [segments.join('/')]
-    if (x === 'rest' && y === 'rest') {
-      // One segment, and more than any parameters take.
-      const more = Array.from({ length: MANY }, () => ANYTHING)
-      return [[...segments, ANYTHING].join('/'), [...segments, ...more].join('/')]
-    }
     if (x === 'rest' || y === 'rest') {
       const longer = x === 'rest' ? b : a
-      return longer[i] === undefined
-        ? []
-        : [[...segments, ...longer.slice(i).map(spelled)].join('/')]
+      return longer[i] === undefined ? [] : withRest(segments, longer.slice(i))
     }
     if (x === undefined || y === undefined) return []
     if (typeof x === 'object' && typeof y === 'object' && x.literal !== y.literal) return []
@@ -77,6 +70,14 @@ export function commonExamples(a: Pattern, b: Pattern): string[] {
       return []
     segments.push(spelled(literal))
   }
+}
+
+/** Where the pattern ends with `*`, also a resource with more segments than any parameters take. */
+function withRest(before: readonly string[], pattern: Pattern): string[] {
+  const one = [...before, ...pattern.map(spelled)]
+  if (pattern.at(-1) !== 'rest') return [one.join('/')]
+  const more = Array.from({ length: MANY }, () => ANYTHING)
+  return [one.join('/'), [...one, ...more].join('/')]
 }
 
 function spelled(segment: Segment): string {

@@ -194,7 +194,9 @@ describe('the algorithms compiled to Lua', () => {
       for (const line of printed) {
         const [ours, theirs] = [same(line), same(lua[at] ?? '')]
         if (ours.join() !== theirs.join())
-          throw new Error(`history ${i}: TypeScript ${ours}, Lua ${theirs}\n${lines.join('\n')}`)
+          throw new Error(
+            `history ${i}: TypeScript ${ours.join()}, Lua ${theirs.join()}\n${lines.join('\n')}`,
+          )
         at++
       }
     }

@@ -1,9 +1,9 @@
 /** concurrency against a list of holds: in flight at most the limit, and the dead are released in time. */
 import * as fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { most } from './fraction.js'
 import { STARTS, steppedBack, stepsBack } from './histories.js'
-import { DAY, type LimitSpec, limitOf, MINUTE, windows } from './limits.js'
+import { concurrencyLimits, type LimitSpec, limitOf } from './limits.js'
 import { HoldsOracle } from './oracle-holds.js'
 import { expectAnswer } from './replay.js'
 import { milliseconds, SUBJECT, World } from './world.js'
@@ -18,9 +18,7 @@ type Step =
 /** Few ids, so that they come again: held, expired and released ones. */
 const IDS = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g')
 
-const LIMITS: fc.Arbitrary<LimitSpec> = fc
-  .record({ amount: fc.bigInt(1n, 9n), window: windows(DAY) })
-  .map((numbers) => ({ algorithm: 'concurrency', burst: numbers.amount, ...numbers }))
+const LIMITS = concurrencyLimits()
 
 function stepsOf({ amount, window }: LimitSpec, resets: boolean): fc.Arbitrary<Step[]> {
   const does = <D extends Step['does']>(...deeds: D[]) => fc.constantFrom(...deeds)
@@ -184,50 +182,6 @@ describe('concurrency', () => {
         expect(world.peek().resetAtMs).toBe(milliseconds(start + spec.window))
       }),
       { numRuns: 200 },
-    )
-  })
-})
-
-describe('a hold', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-  afterEach(() => void vi.useRealTimers())
-
-  it('is released once, and frees nobody else’s place', async () => {
-    await fc.assert(
-      fc.asyncProperty(LIMITS, fc.array(fc.nat({ max: 8 })), async (spec, releases) => {
-        const world = new World(limitOf(spec), MINUTE)
-        const holds = await Promise.all(
-          Array.from({ length: Number(spec.amount) }, () =>
-            world.limiter.hold({ subject: SUBJECT }),
-          ),
-        )
-        const released = new Set<number>()
-        for (const which of releases.map((n) => n % holds.length)) {
-          expect(await holds[which]!.release()).toBe(!released.has(which))
-          released.add(which)
-          expect(world.peek().remaining).toBe(released.size)
-        }
-      }),
-      { numRuns: 200 },
-    )
-  })
-
-  it('renews itself for as long as it is not released', async () => {
-    await fc.assert(
-      fc.asyncProperty(LIMITS, fc.integer({ min: 1, max: 20 }), async (spec, thirds) => {
-        const world = new World(limitOf(spec), MINUTE)
-        const hold = await world.limiter.hold({ subject: SUBJECT })
-        const third = Number(spec.window) / 3000
-        for (let i = 0; i < thirds; i++) {
-          world.now += BigInt(Math.ceil(third * 1000))
-          await vi.advanceTimersByTimeAsync(Math.ceil(third))
-        }
-        expect(hold.lost).toBe(false)
-        expect(world.peek().remaining).toBe(Number(spec.amount - 1n))
-        await hold.release()
-        expect(world.peek().remaining).toBe(Number(spec.amount))
-      }),
-      { numRuns: 100 },
     )
   })
 })

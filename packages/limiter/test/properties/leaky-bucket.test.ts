@@ -76,12 +76,13 @@ describe('leaky_bucket', () => {
     const cases = fc.record({ amount: amounts(999_999_999n), window: windows(YEAR) })
     fc.assert(
       fc.property(cases, ({ amount, window }) => {
+        const duration = `${window / 1000n}ms`
         const limit = {
           algorithm: 'leaky_bucket',
           amount: Number(amount),
-          window: `${window / 1000n}ms`,
-        }
-        const world = new World(limit as never, 0n)
+          window: duration,
+        } as const
+        const world = new World(limit, 0n)
         expect(world.check().limit).toBe(Number(amount + 1n))
         expect(world.check(amount).allowed).toBe(true)
         expect(world.check().allowed).toBe(false)

@@ -95,12 +95,18 @@ export function buckets(
 
 /** Limits whose counter holds their amount. */
 export function plainLimits(
-  algorithm: 'fixed_window' | 'sliding_window_log' | 'sliding_window_counter' | 'concurrency',
+  algorithm: 'fixed_window' | 'sliding_window_log' | 'sliding_window_counter',
   largest = MOST,
 ): fc.Arbitrary<LimitSpec> {
   return fc
     .record({ amount: amounts(largest), window: windows() })
     .map(({ amount, window }) => ({ algorithm, amount, window, burst: amount }))
+}
+
+export function concurrencyLimits(): fc.Arbitrary<LimitSpec> {
+  return fc
+    .record({ amount: fc.bigInt(1n, 9n), window: windows(DAY) })
+    .map((numbers) => ({ algorithm: 'concurrency', burst: numbers.amount, ...numbers }))
 }
 
 /** Any limit with an exact oracle, small enough that a few requests fill it. */

@@ -99,8 +99,9 @@ describe('gcra without a burst', () => {
     )
     fc.assert(
       fc.property(cases, ({ amount, window, pauses }) => {
-        const limit = { algorithm: 'gcra', amount: Number(amount), window: `${window / 1000n}ms` }
-        const world = new World(limit as never, 1_780_000_000_000_000n)
+        const duration = `${window / 1000n}ms`
+        const limit = { algorithm: 'gcra', amount: Number(amount), window: duration } as const
+        const world = new World(limit, 1_780_000_000_000_000n)
         let last: bigint | undefined
         for (const pause of pauses) {
           world.now += pause

@@ -56,6 +56,11 @@ export class World {
     return this.limiter.reset(SUBJECT)
   }
 
+  /** What was used carries over where algorithm and window stay. */
+  setLimits(limits: LimitsInput): void {
+    this.limiter.setRules({ rules: { rule: { scope: 'user', limits } } })
+  }
+
   /** Other subjects come once, so that the rows of forgotten ones are used again. */
   welcomeStrangers(count: number): void {
     for (let i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
 /** What a request costs, and that rules which were accepted can admit every cost they set. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createLimiter, type Request, RuleSet, type RulesDocument } from '../../src/index.js'
 import { type Draft, named } from './documents.js'
@@ -8,7 +8,7 @@ import { costsOf, whichApply } from './oracle.js'
 const RESOURCES = ['/a', '/a/b', '/a/c', '/c/b', '/c/d', '/a/b/c', 'name', '/']
 const PATTERNS = ['*', '/*', '/a', '/a/*', '/a/b', '/a/:x', '/:y/b', '/:y/:x']
 
-const bursts = fc.constantFrom('5/h', '30/h', '30/h', '30/h') as fc.Arbitrary<'5/h' | '30/h'>
+const bursts = fc.constantFrom('5/h', '30/h', '30/h', '30/h')
 const rules = fc
   .array(
     fc.record({

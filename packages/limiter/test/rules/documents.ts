@@ -1,5 +1,5 @@
 /** Random rules, overrides and requests over a few names, so that they meet often. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import type { OverrideInput, Request, RuleInput, RulesDocument } from '../../src/index.js'
 
 export const NOW_MS = Date.parse('2026-06-15T12:00:00Z')

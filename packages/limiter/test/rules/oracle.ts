@@ -4,7 +4,7 @@
  * no rule but a global one is enforced.
  */
 import { BlockList, isIPv4 } from 'node:net'
-import type { Request, RulesDocument } from '../../src/index.js'
+import type { LimitsInput, Request, RulesDocument } from '../../src/index.js'
 import { type Draft, NOW_MS } from './documents.js'
 
 export interface Variant {
@@ -28,6 +28,12 @@ export interface Answer {
   readonly setAside: ReadonlyMap<string, { readonly by: string | null; readonly word: string }>
 }
 
+/** The documents here have one limit to a rule, in one line. */
+function lineOf(limits: LimitsInput): string {
+  if (typeof limits === 'string') return limits
+  throw new Error('not a line')
+}
+
 function variantsOf(draft: Draft): Variant[] {
   const base: Variant = {
     name: draft.name,
@@ -41,7 +47,7 @@ function variantsOf(draft: Draft): Variant[] {
     unit: draft.unit ?? 'requests',
     additive: draft.additive === true,
     shadow: draft.shadow === true,
-    limits: String(draft.limits),
+    limits: lineOf(draft.limits),
   }
   if (draft.enabled === false) return []
   const tiers = Object.entries(draft.tiers ?? {})
@@ -51,7 +57,7 @@ function variantsOf(draft: Draft): Variant[] {
       ...base,
       tier,
       name: `${base.name}@${tier}`,
-      limits: String(limits),
+      limits: lineOf(limits),
     })),
   ]
 }
@@ -119,7 +125,7 @@ export function whichApply(
 
   const units = new Set(['requests', ...Object.keys(request.costs ?? {})])
   for (const [key, cost] of Object.entries(document.costs ?? {})) {
-    const [pattern, methods] = key.split(' ').reverse() as [string, string?]
+    const [pattern, methods] = key.split(' ').toReversed() as [string, string?]
     if (ranks(pattern, resource) === null || !governsMethod(methods?.split('|') ?? null)) continue
     for (const unit of typeof cost === 'object' ? Object.keys(cost) : []) units.add(unit)
   }
@@ -161,7 +167,7 @@ export function whichApply(
   const fallback = document.default_rule
   if (fallback !== undefined && fallback.enabled !== false && values.has(fallback.scope)) {
     const enforced = applied.filter(({ scope, shadow }) => scope !== 'global' && !shadow)
-    const variant = { ...variantsOf({ ...fallback, name: 'default' } as Draft)[0]! }
+    const variant = { ...variantsOf({ ...fallback, name: 'default' })[0]! }
     if (enforced.length === 0) applied.push(variant)
     else setAside.set('default', { by: '', word: 'no rule but a global one' })
   }
@@ -184,7 +190,8 @@ function limitsOf(
       (rule === variant.name || rule === variant.family) &&
       (until === undefined || new Date(until).getTime() > NOW_MS),
   )
-  return String(inForce.at(-1)?.limits ?? variant.limits)
+  const last = inForce.at(-1)
+  return last === undefined ? variant.limits : lineOf(last.limits)
 }
 
 /** What a request costs, by unit: as it says, else by the most specific resource, then a stated method, else 1 request. */
@@ -194,7 +201,7 @@ export function costsOf(
 ): Record<string, number> {
   const resource = (request.resource ?? '').split('?')[0]!
   const table = Object.entries(document.costs ?? {}).flatMap(([key, cost]) => {
-    const [pattern, method] = key.split(' ').reverse() as [string, string?]
+    const [pattern, method] = key.split(' ').toReversed() as [string, string?]
     const specific = ranks(pattern, resource)
     if (specific === null || (method !== undefined && method !== request.method)) return []
     return [{ specific, method, units: typeof cost === 'number' ? { requests: cost } : cost }]
@@ -204,7 +211,7 @@ export function costsOf(
       compareRanks(a.specific, b.specific) ||
       Number(a.method === undefined) - Number(b.method === undefined),
   )
-  const found = Object.assign({ requests: 1 }, ...table.reverse().map(({ units }) => units))
+  const found = Object.assign({ requests: 1 }, ...table.toReversed().map(({ units }) => units))
   if (request.cost !== undefined) found.requests = request.cost
   return { ...found, ...request.costs }
 }

@@ -9,7 +9,8 @@ import type { Besides } from './besides.js'
 import { Columns, type TableColumn } from './columns.js'
 import { HoldBook } from './hold-book.js'
 import { LogRing } from './log-ring.js'
-import { type Shared, Table } from './table.js'
+import type { Shared } from './rows.js'
+import { Table } from './table.js'
 
 const VERSION = 1
 
@@ -46,7 +47,7 @@ export function* exportTables(
         refunds: refunds.entries(),
         mostTokens,
       })
-      for (const segment of generation.segments()) {
+      for (const segment of generation.rows.segments) {
         const rows: number[] = []
         const beside: [number, number, unknown[]][] = []
         let count = 0
@@ -147,7 +148,7 @@ function loadRows(
     for (const { handleAt } of columns.all) {
       if (handleAt >= 0) row[handleAt] = handles.get(`${i},${handleAt}`) ?? 0
     }
-    table.load(numbers[i * width]!, numbers[i * width + 1]!, row)
+    table.rows.insert(numbers[i * width]!, numbers[i * width + 1]!, row, 0)
   }
 }
 

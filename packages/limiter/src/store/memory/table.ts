@@ -1,15 +1,7 @@
 /**
- * The rows of one rule family: open addressing over typed arrays, a keyed 64-bit fingerprint instead
- * of a key string. Hot code; what holds:
- *
- * - A row is one double that is the fingerprint (two Int32) and then its numbers. Both zero: empty.
- * - A key's row lies between its home slot and the next empty slot of its segment. Slots are never
- *   emptied in place, so that this stays true: an evicted row is dead until another key takes it.
- * - A segment is at most 3/4 full. Segments grow alone, so that growing is a short pause.
- * - A row whose counters have been empty for the grace is free: an insert that passes it takes it, and
- *   a segment that is rebuilt drops it. There are no timers.
- * - `numbers` and `row` are the place last located, until this table is next asked. A key without a row
- *   is located in `blank`, which `settle` turns into a row: what is only looked at writes nothing.
+ * The counters of one rule family. `numbers` and `row` are the place last located, until this table is
+ * next asked. A key without a row is located in a blank, which says what is known of it from an earlier
+ * layout or from the sketch; `settle` turns it into a row, so that what is only looked at writes nothing.
  */
 import type { Beside } from '../../algorithms/algorithm.js'
 import {
@@ -18,42 +10,23 @@ import {
   type LimitNumbers,
   SLIDING_LOG,
 } from '../../algorithms/limit-numbers.js'
-import type { Besides } from './besides.js'
 import { type Columns, GRACE_US } from './columns.js'
 import { LogRing } from './log-ring.js'
 import { RefundSums } from './refund-sums.js'
-import { Segment } from './segment.js'
-import { Sketch } from './sketch.js'
+import { Rows, type Shared } from './rows.js'
 
-const SEGMENTS = 256
-/** A table of one segment this large is divided into many. */
-const DIVIDE_AT = 4096
-/** How many rows of a probe are compared for the one to evict. */
-const CANDIDATES = 8
 /** How many earlier layouts are looked through before their rows are moved at once. */
 const MOST_GENERATIONS = 3
 
-/** What the tables of a store share. */
-export interface Shared {
-  readonly besides: Besides
-  readonly maxKeys: number
-  /** Rows of all tables, free ones included. */
-  rows: number
-  tables: number
-  evicted: number
-}
-
 export class Table {
   columns: Columns
+  readonly rows: Rows
   readonly refunds: RefundSums
-  /** Doubles from row to row. */
-  readonly stride: number
   numbers: Float64Array
   row = 1
   /** The key that was located. */
   a = 0
   b = 0
-  rows = 0
   /** Rows under an earlier layout, moved here when their key is next written. */
   previous: Table | null = null
   /** When nothing in `previous` can matter any more. */
@@ -66,28 +39,24 @@ export class Table {
   readonly #shared: Shared
   readonly #blank: Float64Array
   readonly #blankLogs: (LogRing | undefined)[]
-  #segments: Segment[]
-  #segmentMask = 0
-  #sketch: Sketch | null = null
   readonly #full = new Float64Array(4)
 
   constructor(columns: Columns, shared: Shared) {
     this.columns = columns
     this.#shared = shared
-    this.stride = 1 + columns.rowWidth
+    this.rows = new Rows(columns, shared)
     this.refunds = new RefundSums(Math.max(1024, shared.maxKeys))
-    this.#blank = new Float64Array(this.stride)
+    this.#blank = new Float64Array(1 + columns.rowWidth)
     this.#blankLogs = columns.all.map(() => undefined)
     this.mostTokens = columns.all.map(() => 0)
     this.numbers = this.#blank
-    this.#segments = [new Segment(this.stride, 4)]
   }
 
   /** Locates the key's row, or a blank that says what is known of it. */
   locate(a: number, b: number, now: number): void {
     this.a = a
     this.b = b
-    const segment = this.#segments[(a >>> 24) & this.#segmentMask]!
+    const segment = this.rows.segmentOf(a)
     const row = segment.find(a, b)
     if (row >= 0) {
       this.numbers = segment.numbers
@@ -100,7 +69,7 @@ export class Table {
 
   /** Whether the key has a row here. */
   has(a: number, b: number): boolean {
-    return this.#segments[(a >>> 24) & this.#segmentMask]!.find(a, b) >= 0
+    return this.rows.segmentOf(a).find(a, b) >= 0
   }
 
   get isBlank(): boolean {
@@ -118,15 +87,16 @@ export class Table {
     this.numbers = blank
     this.row = 1
     this.isGuess = false
+    this.#blankLogs.fill(undefined)
     if (this.previous !== null) {
       if (now > this.previousEnds) this.#dropPrevious()
       else if (this.#copyPrevious(this.previous, a, b, now)) return
     }
-    if (this.#sketch === null) return
+    const { sketch } = this.rows
+    if (sketch === null) return
     this.isGuess = true
-    this.#sketch.restore(a, b, blank, 1)
+    sketch.restore(a, b, blank, 1)
     for (const [i, { kind, at, numbers }] of this.columns.all.entries()) {
-      this.#blankLogs[i] = undefined
       if (kind !== SLIDING_LOG || blank[1 + at] === 0) continue
       const log = new LogRing()
       log.push(Math.ceil(blank[2 + at]! / numbers.cell) * numbers.cell, blank[1 + at]!)
@@ -138,7 +108,6 @@ export class Table {
   #copyPrevious(previous: Table, a: number, b: number, now: number): boolean {
     previous.locate(a, b, now)
     for (const [i, { id, handleAt }] of this.columns.all.entries()) {
-      this.#blankLogs[i] = undefined
       const index = previous.columns.indexOf(id)
       if (index < 0) continue
       previous.columns.unpack(index, previous.numbers, previous.row, this.#full)
@@ -222,6 +191,7 @@ export class Table {
   /** The same layout with the numbers in force now: slower ones make what was used matter for longer. */
   use(columns: Columns, now: number): void {
     this.columns = columns
+    this.rows.columns = columns
     if (this.previous === null) return
     for (const [i, { numbers }] of columns.all.entries()) {
       const longest = this.#longestOf(i, numbers.amount)
@@ -246,7 +216,7 @@ export class Table {
     const { previous } = this
     if (previous === null) return
     previous.#absorb(now)
-    for (const segment of previous.#segments) {
+    for (const segment of previous.rows.segments) {
       segment.forEach((row) => {
         this.locate(segment.fingerprintA(row), segment.fingerprintB(row), now)
         if (this.isBlank && this.isKnown) this.settle(now)
@@ -259,7 +229,9 @@ export class Table {
   settle(now: number): void {
     if (this.isBlank) {
       if (this.previous !== null) this.previous.#forget(this.a, this.b, now)
-      this.#insert(this.a, this.b, now)
+      const row = this.rows.insert(this.a, this.b, this.#blank.subarray(1), now)
+      this.numbers = this.rows.segmentOf(this.a).numbers
+      this.row = row + 1
     }
     if (!this.columns.hasHandles) return
     for (const [i, { kind, handleAt }] of this.columns.all.entries()) {
@@ -276,172 +248,18 @@ export class Table {
     else if (this.previous !== null) this.previous.#forget(a, b, now)
   }
 
-  #insert(a: number, b: number, now: number): void {
-    let segment = this.#segments[(a >>> 24) & this.#segmentMask]!
-    if (segment.used >= segment.most) segment = this.#makeRoom(segment, a, now)
-    const row = this.#claim(segment, b, now)
-    segment.write(row, a, b)
-    segment.numbers.set(this.#blank.subarray(1), row + 1)
-    this.numbers = segment.numbers
-    this.row = row + 1
-    if (this.#shared.rows > this.#shared.maxKeys && this.rows > this.#fairPart())
-      this.#evict(segment, b, row)
-  }
-
-  /** A row on the key's way that is dead or free, or the empty one at its end. */
-  #claim(segment: Segment, b: number, now: number): number {
-    let slot = segment.home(b)
-    for (let passed = 0; ; passed++) {
-      const row = segment.rowAt(slot)
-      if (segment.isEmpty(row)) {
-        segment.used++
-        this.#count(1)
-        return row
-      }
-      if (segment.isDead(row)) {
-        this.#count(1)
-        return row
-      }
-      if (passed < CANDIDATES && this.#isFree(segment, row, now)) {
-        this.#clear(segment, row)
-        return row
-      }
-      slot = segment.next(slot)
-    }
-  }
-
-  #count(rows: number): void {
-    this.rows += rows
-    this.#shared.rows += rows
-  }
-
-  /** What a table may keep though the store is full, so that a flood of one rule's keys leaves the others alone. */
-  #fairPart(): number {
-    return Math.max(CANDIDATES, this.#shared.maxKeys / (4 * this.#shared.tables))
-  }
-
-  #isFree(segment: Segment, row: number, now: number): boolean {
-    return this.columns.emptyAt(segment.numbers, row + 1, this.#shared.besides) + GRACE_US <= now
-  }
-
-  /**
-   * One key too many: of a few rows near the newcomer's home, the one that has used least dies, and what
-   * it had used goes into the sketch. Rows that hold something stay.
-   */
-  #evict(segment: Segment, b: number, newcomer: number): void {
-    let slot = segment.home(b)
-    let victim = -1
-    let least = Number.POSITIVE_INFINITY
-    for (let passed = 0, seen = 0; passed < segment.capacity && seen < CANDIDATES; passed++) {
-      const row = segment.rowAt(slot)
-      slot = segment.next(slot)
-      if (segment.isEmpty(row) || segment.isDead(row) || row === newcomer) continue
-      seen++
-      const used = this.columns.usedUntil(segment.numbers, row + 1)
-      if (used < least && !this.#holds(segment, row)) {
-        victim = row
-        least = used
-      }
-    }
-    if (victim < 0) return
-    this.#sketch ??= new Sketch(this.columns, this.rows)
-    const [x, y] = [segment.fingerprintA(victim), segment.fingerprintB(victim)]
-    this.#sketch.fold(x, y, segment.numbers, victim + 1)
-    this.#shared.evicted++
-    this.#clear(segment, victim)
-    segment.kill(victim)
-    this.#count(-1)
-  }
-
-  #holds(segment: Segment, row: number): boolean {
-    if (!this.columns.hasHolds) return false
-    return this.columns.all.some(({ kind, handleAt }) => {
-      if (handleAt < 0) return false
-      const beside = this.#shared.besides.get(kind, segment.numbers[row + 1 + handleAt]!)
-      return beside !== undefined && 'live' in beside && beside.lastExpiry() > 0
-    })
-  }
-
-  #clear(segment: Segment, row: number): void {
-    for (const { handleAt } of this.columns.all) {
-      if (handleAt >= 0) this.#shared.besides.remove(segment.numbers[row + 1 + handleAt]!)
-    }
-    segment.numbers.fill(0, row + 1, row + this.stride)
-  }
-
-  #makeRoom(segment: Segment, a: number, now: number): Segment {
-    if (this.#segmentMask === 0 && segment.capacity >= DIVIDE_AT) {
-      this.#divide(segment, now)
-      return this.#segments[(a >>> 24) & this.#segmentMask]!
-    }
-    let live = 0
-    segment.forEach((row) => {
-      if (!this.#isFree(segment, row, now)) live++
-    })
-    let capacity = segment.capacity
-    if (live > capacity / 2) capacity *= 2
-    while (capacity > 4 && live < capacity / 8) capacity /= 2
-    return this.#rebuild(segment, a, capacity, now)
-  }
-
-  /** A copy without the rows that are dead, or free at `now`. */
-  #rebuild(segment: Segment, a: number, capacity: number, now: number): Segment {
-    const rebuilt = new Segment(this.stride, capacity)
-    this.#moveInto(segment, now, () => rebuilt)
-    this.#segments[(a >>> 24) & this.#segmentMask] = rebuilt
-    return rebuilt
-  }
-
-  #divide(segment: Segment, now: number): void {
-    const parts = Array.from({ length: SEGMENTS }, () => new Segment(this.stride, 32))
-    this.#moveInto(segment, now, (a) => {
-      const part = parts[a >>> 24]!
-      if (part.used < part.most) return part
-      const larger = new Segment(this.stride, part.capacity * 2)
-      part.forEach((row) => larger.copyFrom(part, row))
-      parts[a >>> 24] = larger
-      return larger
-    })
-    this.#segments = parts
-    this.#segmentMask = SEGMENTS - 1
-  }
-
-  #moveInto(segment: Segment, now: number, target: (a: number) => Segment): void {
-    segment.forEach((row) => {
-      if (this.#isFree(segment, row, now)) {
-        this.#clear(segment, row)
-        this.#count(-1)
-      } else target(segment.fingerprintA(row)).copyFrom(segment, row)
-    })
+  /** Forgets every row: the rule is gone. */
+  drop(): void {
+    this.rows.clear()
+    this.previous?.drop()
   }
 
   /** Drops free rows and gives memory back, one segment a call; which one, the caller counts. */
   compact(index: number, now: number): void {
-    const i = index & this.#segmentMask
-    this.#makeRoom(this.#segments[i]!, i << 24, now)
-  }
-
-  /** The rule is gone, and with it what was counted. */
-  drop(): void {
-    for (const segment of this.#segments) segment.forEach((row) => this.#clear(segment, row))
-    this.#shared.rows -= this.rows
-    this.previous?.drop()
+    this.rows.compact(index, now)
   }
 
   get bytes(): number {
-    let bytes = this.#sketch?.bytes ?? 0
-    for (const segment of this.#segments) bytes += segment.numbers.byteLength
-    return bytes + 150 * this.refunds.size + (this.previous?.bytes ?? 0)
-  }
-
-  /** Every row that is not free, for a snapshot. */
-  *segments(): IterableIterator<Segment> {
-    yield* this.#segments
-  }
-
-  /** Puts a row back as it was exported. */
-  load(a: number, b: number, numbers: Float64Array): void {
-    this.#blank.set(numbers, 1)
-    this.#insert(a, b, 0)
+    return this.rows.bytes + 150 * this.refunds.size + (this.previous?.bytes ?? 0)
   }
 }

@@ -1,0 +1,217 @@
+/**
+ * The rows of a table: open addressing over typed arrays, in segments. Hot code; what holds:
+ *
+ * - A row is one double that is the fingerprint (two Int32) and then its numbers. Both zero: empty.
+ * - A key's row lies between its home slot and the next empty slot of its segment. Slots are never
+ *   emptied in place, so that this stays true: an evicted row is dead until another key takes it.
+ * - A segment is at most 3/4 full. Segments grow alone, so that growing is a short pause.
+ * - A row whose counters have been empty for the grace is free: an insert that passes it takes it, and
+ *   a segment that is rebuilt drops it. There are no timers.
+ */
+import type { Besides } from './besides.js'
+import { type Columns, GRACE_US } from './columns.js'
+import { Segment } from './segment.js'
+import { Sketch } from './sketch.js'
+
+const SEGMENTS = 256
+/** A table of one segment this large is divided into many. */
+const DIVIDE_AT = 4096
+/** How many rows of a probe are compared for the one to evict. */
+const CANDIDATES = 8
+
+/** What the tables of a store share. */
+export interface Shared {
+  readonly besides: Besides
+  readonly maxKeys: number
+  /** Rows of all tables, free ones included. */
+  rows: number
+  tables: number
+  evicted: number
+}
+
+export class Rows {
+  columns: Columns
+  count = 0
+  /** What is left of the rows that were evicted. */
+  sketch: Sketch | null = null
+  readonly #shared: Shared
+  /** Doubles from row to row. */
+  readonly #stride: number
+  #segments: Segment[]
+  #segmentMask = 0
+
+  constructor(columns: Columns, shared: Shared) {
+    this.columns = columns
+    this.#shared = shared
+    this.#stride = 1 + columns.rowWidth
+    this.#segments = [new Segment(this.#stride, 4)]
+  }
+
+  /** The segment that a key belongs to. */
+  segmentOf(a: number): Segment {
+    return this.#segments[(a >>> 24) & this.#segmentMask]!
+  }
+
+  get segments(): readonly Segment[] {
+    return this.#segments
+  }
+
+  /** Gives a key that has no row one with these numbers; answers where it starts in the key's segment. */
+  insert(a: number, b: number, numbers: Float64Array, now: number): number {
+    let segment = this.segmentOf(a)
+    if (segment.used >= segment.most) segment = this.#makeRoom(segment, a, now)
+    const row = this.#claim(segment, b, now)
+    segment.write(row, a, b)
+    segment.numbers.set(numbers, row + 1)
+    if (this.#shared.rows > this.#shared.maxKeys && this.count > this.#fairPart())
+      this.#evict(segment, b, row)
+    return row
+  }
+
+  /** A row on the key's way that is dead or free, or the empty one at its end. */
+  #claim(segment: Segment, b: number, now: number): number {
+    let slot = segment.home(b)
+    for (let passed = 0; ; passed++) {
+      const row = segment.rowAt(slot)
+      if (segment.isEmpty(row)) {
+        segment.used++
+        this.#add(1)
+        return row
+      }
+      if (segment.isDead(row)) {
+        this.#add(1)
+        return row
+      }
+      if (passed < CANDIDATES && this.#isFree(segment, row, now)) {
+        this.#clear(segment, row)
+        return row
+      }
+      slot = segment.next(slot)
+    }
+  }
+
+  #add(rows: number): void {
+    this.count += rows
+    this.#shared.rows += rows
+  }
+
+  /** What a table may keep though the store is full, so that a flood of one rule's keys leaves the others alone. */
+  #fairPart(): number {
+    return Math.max(CANDIDATES, this.#shared.maxKeys / (4 * this.#shared.tables))
+  }
+
+  #isFree(segment: Segment, row: number, now: number): boolean {
+    return this.columns.emptyAt(segment.numbers, row + 1, this.#shared.besides) + GRACE_US <= now
+  }
+
+  /**
+   * One key too many: of a few rows near the newcomer's home, the one that has used least dies, and what
+   * it had used goes into the sketch. Rows that hold something stay.
+   */
+  #evict(segment: Segment, b: number, newcomer: number): void {
+    let slot = segment.home(b)
+    let victim = -1
+    let least = Number.POSITIVE_INFINITY
+    for (let passed = 0, seen = 0; passed < segment.capacity && seen < CANDIDATES; passed++) {
+      const row = segment.rowAt(slot)
+      slot = segment.next(slot)
+      if (segment.isEmpty(row) || segment.isDead(row) || row === newcomer) continue
+      seen++
+      const used = this.columns.usedUntil(segment.numbers, row + 1)
+      if (used < least && !this.#holds(segment, row)) {
+        victim = row
+        least = used
+      }
+    }
+    if (victim < 0) return
+    this.sketch ??= new Sketch(this.columns, this.count)
+    const [x, y] = [segment.fingerprintA(victim), segment.fingerprintB(victim)]
+    this.sketch.fold(x, y, segment.numbers, victim + 1)
+    this.#shared.evicted++
+    this.#clear(segment, victim)
+    segment.kill(victim)
+    this.#add(-1)
+  }
+
+  #holds(segment: Segment, row: number): boolean {
+    if (!this.columns.hasHolds) return false
+    return this.columns.all.some(({ kind, handleAt }) => {
+      if (handleAt < 0) return false
+      const beside = this.#shared.besides.get(kind, segment.numbers[row + 1 + handleAt]!)
+      return beside !== undefined && 'live' in beside && beside.lastExpiry() > 0
+    })
+  }
+
+  #clear(segment: Segment, row: number): void {
+    for (const { handleAt } of this.columns.all) {
+      if (handleAt >= 0) this.#shared.besides.remove(segment.numbers[row + 1 + handleAt]!)
+    }
+    segment.numbers.fill(0, row + 1, row + this.#stride)
+  }
+
+  #makeRoom(segment: Segment, a: number, now: number): Segment {
+    if (this.#segmentMask === 0 && segment.capacity >= DIVIDE_AT) {
+      this.#divide(segment, now)
+      return this.segmentOf(a)
+    }
+    let live = 0
+    segment.forEach((row) => {
+      if (!this.#isFree(segment, row, now)) live++
+    })
+    let capacity = segment.capacity
+    if (live > capacity / 2) capacity *= 2
+    while (capacity > 4 && live < capacity / 8) capacity /= 2
+    return this.#rebuild(segment, a, capacity, now)
+  }
+
+  /** A copy without the rows that are dead, or free at `now`. */
+  #rebuild(segment: Segment, a: number, capacity: number, now: number): Segment {
+    const rebuilt = new Segment(this.#stride, capacity)
+    this.#moveInto(segment, now, () => rebuilt)
+    this.#segments[(a >>> 24) & this.#segmentMask] = rebuilt
+    return rebuilt
+  }
+
+  #divide(segment: Segment, now: number): void {
+    const parts = Array.from({ length: SEGMENTS }, () => new Segment(this.#stride, 32))
+    this.#moveInto(segment, now, (a) => {
+      const part = parts[a >>> 24]!
+      if (part.used < part.most) return part
+      const larger = new Segment(this.#stride, part.capacity * 2)
+      part.forEach((row) => larger.copyFrom(part, row))
+      parts[a >>> 24] = larger
+      return larger
+    })
+    this.#segments = parts
+    this.#segmentMask = SEGMENTS - 1
+  }
+
+  #moveInto(segment: Segment, now: number, target: (a: number) => Segment): void {
+    segment.forEach((row) => {
+      if (this.#isFree(segment, row, now)) {
+        this.#clear(segment, row)
+        this.#add(-1)
+      } else target(segment.fingerprintA(row)).copyFrom(segment, row)
+    })
+  }
+
+  /** Drops free rows and gives memory back, one segment a call; which one, the caller counts. */
+  compact(index: number, now: number): void {
+    const i = index & this.#segmentMask
+    this.#makeRoom(this.#segments[i]!, i << 24, now)
+  }
+
+  /** Forgets every row, and what they keep beside. */
+  clear(): void {
+    for (const segment of this.#segments) segment.forEach((row) => this.#clear(segment, row))
+    this.#add(-this.count)
+    this.#segments = [new Segment(this.#stride, 4)]
+    this.#segmentMask = 0
+  }
+
+  get bytes(): number {
+    let bytes = this.sketch?.bytes ?? 0
+    for (const segment of this.#segments) bytes += segment.numbers.byteLength
+    return bytes
+  }
+}

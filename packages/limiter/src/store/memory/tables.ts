@@ -1,0 +1,116 @@
+/** The tables of a store, one for each family of rules, and the secret by which keys are found in them. */
+import { randomFillSync } from 'node:crypto'
+import { SluiceError } from '../../errors.js'
+import type { Family } from '../../rules/compiled-rule.js'
+import { Besides } from './besides.js'
+import { Columns } from './columns.js'
+import { Fingerprint } from './half-sip-hash.js'
+import type { Shared } from './rows.js'
+import { exportTables, importTables } from './snapshot.js'
+import { Table } from './table.js'
+
+export class Tables {
+  readonly #byFamily = new Map<string, Table>()
+  #shared: Shared
+  #seed: Int32Array
+  #fingerprint: Fingerprint
+  #compacted = 0
+
+  constructor(maxKeys: number) {
+    this.#shared = newShared(maxKeys)
+    this.#seed = randomFillSync(new Int32Array(2))
+    this.#fingerprint = new Fingerprint(this.#seed)
+  }
+
+  /** The family's table, pointing at the value's row. */
+  locate(family: Family, value: string, now: number): Table {
+    const table = family.owner === this ? (family.rows as Table) : this.#tableOf(family, now)
+    const fingerprint = this.#fingerprint
+    fingerprint.of(value)
+    table.locate(fingerprint.a, fingerprint.b, now)
+    return table
+  }
+
+  /** The same for a family of rules that may not be in force any more; undefined if nothing is left of it. */
+  find(family: Family, value: string, now: number): Table | undefined {
+    const table = this.#byFamily.get(family.key)
+    this.#fingerprint.of(value)
+    table?.locate(this.#fingerprint.a, this.#fingerprint.b, now)
+    return table
+  }
+
+  /** The family's table; under another layout than before a new one, which takes over from the old. */
+  #tableOf(family: Family, now: number): Table {
+    const before = this.#byFamily.get(family.key)
+    const columns = Columns.of(family, canBeNarrow(family, before))
+    let table = before
+    if (table === undefined || table.columns.layout !== columns.layout) {
+      table = new Table(columns, this.#shared)
+      if (before === undefined) this.#shared.tables++
+      else table.succeed(before, now)
+      this.#byFamily.set(family.key, table)
+    }
+    for (const [i, { mostBurst }] of family.columns.entries())
+      table.mostTokens[i] = Math.max(table.mostTokens[i]!, mostBurst)
+    table.use(columns, now)
+    family.owner = this
+    family.rows = table
+    return table
+  }
+
+  /** Forgets the families of a namespace that are not among these. */
+  keep(namespace: string, families: Iterable<Family>): void {
+    const kept = new Set([...families].map(({ key }) => key))
+    for (const [key, table] of this.#byFamily) {
+      if (!key.startsWith(`${namespace}|`) || kept.has(key)) continue
+      table.drop()
+      this.#byFamily.delete(key)
+      this.#shared.tables--
+    }
+  }
+
+  get size(): { readonly keys: number; readonly bytes: number; readonly evicted: number } {
+    let { bytes } = this.#shared.besides
+    for (const table of this.#byFamily.values()) bytes += table.bytes
+    return { keys: this.#shared.rows, bytes, evicted: this.#shared.evicted }
+  }
+
+  compact(now: number): void {
+    for (const table of this.#byFamily.values()) table.compact(this.#compacted, now)
+    this.#compacted++
+  }
+
+  export(): IterableIterator<Uint8Array> {
+    return exportTables(this.#seed, this.#byFamily, this.#shared.besides)
+  }
+
+  /** All or nothing: a state that cannot be read leaves the tables as they were. */
+  import(pieces: Iterable<Uint8Array>): void {
+    if (this.#byFamily.size > 0)
+      throw new SluiceError(
+        'invalid_snapshot',
+        'a state is imported before the store is used, not after',
+      )
+    const shared = newShared(this.#shared.maxKeys)
+    const { seed, tables } = importTables(pieces, shared)
+    this.#shared = shared
+    this.#seed = seed
+    this.#fingerprint = new Fingerprint(seed)
+    for (const [key, table] of tables) this.#byFamily.set(key, table)
+    this.#shared.tables = tables.size
+  }
+}
+
+/** Every row was, and will be, written under one amount a column: no more is known of a narrow table. */
+function canBeNarrow(family: Family, before: Table | undefined): boolean {
+  if (!family.isUniform) return false
+  if (before === undefined) return true
+  return family.columns.every(({ id, sample }) => {
+    const old = before.columns.all[before.columns.indexOf(id)]
+    return before.columns.isNarrow && (old === undefined || old.amount === sample.numbers.amount)
+  })
+}
+
+function newShared(maxKeys: number): Shared {
+  return { besides: new Besides(), maxKeys, rows: 0, tables: 0, evicted: 0 }
+}
