@@ -105,6 +105,17 @@ describe('a bad request', () => {
     expect(limits.map(({ remaining }) => remaining)).toEqual([1_000_000, 1_000_000])
   })
 
+  it('is one with any control character, wherever it is', async () => {
+    const limiter = limiterOf()
+    const codes = [...Array.from({ length: 32 }, (_, i) => i), 127]
+    for (const text of codes.map((code) => `a${String.fromCharCode(code)}b`)) {
+      const said = { message: expect.stringContaining('holds control characters') as string }
+      expect(await errorOf(limiter, user(text))).toMatchObject(said)
+      expect(await errorOf(limiter, { resource: text })).toMatchObject(said)
+      expect(await errorOf(limiter, { idempotencyKey: text })).toMatchObject(said)
+    }
+  })
+
   it('with an unknown scope is told those that are known, and the nearest', async () => {
     const limiter = createLimiter({ rules: { teams: { scope: 'team', limits: '10/s' } } })
     const error = await errorOf(limiter, { subject: { usr: 'ada' } })

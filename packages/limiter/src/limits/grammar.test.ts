@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Fault, printFault } from '../faults.js'
 import { isFault, parseLimit } from './grammar.js'
-import type { Limit } from './limit.js'
+import { type Limit, printLimit } from './limit.js'
 
 const SECOND = 1_000_000
 const MINUTE = 60 * SECOND
@@ -96,6 +96,21 @@ describe('a limit in one line', () => {
     const berlin = { calendar: 'week', timezone: 'Europe/Berlin' }
     expect(limitOf('5 per calendar week', 'Europe/Berlin')).toMatchObject(berlin)
     expect(limitOf('5 per calendar week in UTC', 'Europe/Berlin').timezone).toBe('UTC')
+  })
+
+  it('prints in its shortest form', () => {
+    for (const [written, printed] of [
+      ['1_000 per 60s burst 1k', '1000/min'],
+      ['1.5k per 120s', '1500 per 2m'],
+      ['5 per 7d fixed', '5/w fixed'],
+      ['5 per 48h exact', '5 per 2d exact'],
+      ['5 per 90m sliding', '5 per 90m sliding'],
+      ['5 per 1500ms smooth 1', '5 per 1500ms smooth'],
+      ['5/s queue', '5/s queue 5'],
+      ['5 per calendar day', '5 per calendar day in UTC'],
+      ['8 concurrent for 3600s', '8 concurrent for 1h'],
+    ] as const)
+      expect(printLimit(limitOf(written))).toBe(printed)
   })
 
   it('does not mind how much space is between its words', () => {
