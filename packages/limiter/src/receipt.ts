@@ -86,7 +86,7 @@ function amountOf(amounts: Units, unit: string): number {
 export function byUnit(changes: readonly LimitChange[], amounts: readonly number[]): Units {
   const units: Record<string, number> = {}
   for (const [i, { rule }] of changes.entries()) {
-    units[rule.unit] = Math.max(units[rule.unit] ?? 0, amounts[i]!)
+    units[rule.unit] = Math.max(amountOf(units, rule.unit), amounts[i]!)
   }
   return units
 }

@@ -93,9 +93,7 @@ describe('memory', () => {
     for (let i = 0; i < count / 2; i++) ask(i)
     const before = heapMb()
     for (let i = count / 2; i < count; i++) ask(i)
-    const grown = heapMb() - before
-    console.log('GROWN', grown)
-    return grown
+    return heapMb() - before
   }
 
   it('does not grow with the resources and methods that are asked for', () => {

@@ -173,6 +173,7 @@ export class CheckedRequest implements Asked {
       }
     }
     if (this.named !== null && this.tieredScope !== '') this.isPlain = false
+    if (this.count === 0) requirePlain(subject)
   }
 
   /** A dotted quad is what it is; anything else is brought into its one form, IPv6 to its network. */
@@ -228,6 +229,13 @@ export class CheckedRequest implements Asked {
 export function requireRequest(request: unknown): void {
   if (typeof request !== 'object' || request === null || Array.isArray(request))
     throw badRequest('request', `is ${quote(request)}; expected an object`)
+}
+
+/** A Map or the like has no fields: it would be nobody. */
+function requirePlain(subject: object): void {
+  const prototype: unknown = Object.getPrototypeOf(subject)
+  if (prototype === null || prototype === Object.prototype) return
+  throw badRequest('subject', 'has no fields; expected an object such as { user: "ada" }')
 }
 
 function refuseUnknown(request: Request): void {

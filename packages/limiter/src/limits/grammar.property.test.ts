@@ -172,7 +172,7 @@ describe('whatever is written', () => {
           damaged = damaged.slice(0, at) + insert + damaged.slice(at + remove)
         expectSound(damaged)
       }),
-      { numRuns: 4000 },
+      { numRuns: 2500 },
     )
   })
 

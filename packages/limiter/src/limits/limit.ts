@@ -31,7 +31,7 @@ export type CalendarUnit = 'day' | 'week' | 'month'
 export const CALENDAR_UNITS: readonly CalendarUnit[] = ['day', 'week', 'month']
 
 /** The longest each can be, daylight saving included. */
-const CALENDAR_US = { day: 25 * UNITS.h, week: 169 * UNITS.h, month: 31 * UNITS.d + UNITS.h }
+const CALENDAR_US = { day: 26 * UNITS.h, week: 170 * UNITS.h, month: 31 * UNITS.d + 2 * UNITS.h }
 
 export interface Limit {
   readonly algorithm: Algorithm

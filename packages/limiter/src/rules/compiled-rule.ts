@@ -42,6 +42,7 @@ export class CompiledLimit {
   readonly numbers: LimitNumbers
   /** Spaces requests evenly, so that little is left at most times: no measure of how restrictive it is. */
   readonly spaces: boolean
+  private readonly fixedSeconds: number
   /** Which column of its family's rows it counts in. */
   column = 0
   /** Calendar windows need their boundaries before they decide. */
@@ -51,13 +52,14 @@ export class CompiledLimit {
     this.limit = limit
     this.id = id
     this.numbers = numbersOf(limit)
+    this.fixedSeconds = this.numbers.window / 1_000_000
     this.spaces = limit.algorithm === 'gcra' || limit.algorithm === 'leaky_bucket'
     this.calendar = calendarOf(limit)
   }
 
   /** Of a calendar window the one that holds `now`. */
   windowSeconds(now: number): number {
-    if (this.calendar === null) return this.numbers.window / 1_000_000
+    if (this.calendar === null) return this.fixedSeconds
     const bounds = this.calendar.around(now)
     const next = bounds.findIndex((bound) => bound > now)
     return (bounds[next]! - bounds[next - 1]!) / 1_000_000

@@ -91,7 +91,7 @@ describe('an address', () => {
         expect(parseIp(text) !== undefined, text).toBe(isIP(text) !== 0)
         expect(isPlainIpv4(text), text).toBe(isIP(text) === 4)
       }),
-      { numRuns: 4000 },
+      { numRuns: 2500 },
     )
   })
 

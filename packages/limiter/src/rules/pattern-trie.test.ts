@@ -97,7 +97,7 @@ describe('the trie', () => {
       }),
     )
     for (const part of ['/', 'a', '/a', ':/', '*'])
-      expect(trie.match(part.repeat(100_000))).toContain('*')
+      expect(trie.match(part.repeat(20_000))).toContain('*')
     expect(trie.match('constructor')).toEqual(['*'])
     expect(trie.match('/__proto__/x')).toEqual(['/__proto__/*', '/*', '*'])
   })

@@ -147,7 +147,7 @@ describe('a document', () => {
           for (const { remaining } of limits) expect(remaining).toBeGreaterThanOrEqual(0)
         }
       }),
-      { numRuns: 4000 },
+      { numRuns: 2500 },
     )
     expect(compiled).toBeGreaterThan(100)
   })

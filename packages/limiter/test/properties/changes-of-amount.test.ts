@@ -1,7 +1,7 @@
 /** A bucket whose amount and burst change, by new rules or by the request's tier: use carries over. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createLimiter, type RuleInput } from '../../src/index.js'
+import { createLimiter, type Decision, type RuleInput } from '../../src/index.js'
 import { expectRateBound } from './bounds.js'
 import { DAY, windows } from './limits.js'
 import { ChangingBucketOracle, type Numbers } from './oracle-changing-bucket.js'
@@ -15,11 +15,14 @@ type Step =
   | { readonly does: 'change'; readonly plan: Plan; readonly tier: number }
   | { readonly does: 'overrun'; readonly tier: number; readonly more: bigint }
   | { readonly does: 'strangers'; readonly count: number }
+  /** Another limit, too large to matter, comes or goes. */
+  | { readonly does: 'companion' }
 
 const AMOUNTS = fc.oneof(fc.bigInt(1n, 20n), fc.constantFrom(7n, 97n, 100n, 997n))
 const PLANS = fc.record({ amount: AMOUNTS, burst: AMOUNTS })
 /** The rule's own numbers, and those of its tier `pro`. */
 const TIERS = [undefined, 'pro'] as const
+const COMPANION = '1000000/h fixed'
 
 function stepsWith({ tiers, overruns }: { tiers: boolean; overruns: boolean }) {
   const does = <D extends Step['does']>(deed: D) => fc.constant(deed)
@@ -38,6 +41,7 @@ function stepsWith({ tiers, overruns }: { tiers: boolean; overruns: boolean }) {
       { weight: 3, arbitrary: fc.record({ does: does('wait'), us }) },
       { weight: 2, arbitrary: fc.record({ does: does('change'), plan: PLANS, tier }) },
       { weight: 1, arbitrary: fc.record({ does: does('strangers'), count: fc.nat({ max: 6 }) }) },
+      { weight: 1, arbitrary: fc.record({ does: does('companion') }) },
       {
         weight: overruns ? 1 : 0,
         arbitrary: fc.record({ does: does('overrun'), tier, more: fc.bigInt(1n, 30n) }),
@@ -65,6 +69,7 @@ class Subject {
   readonly #window: bigint
   readonly #oracle: ChangingBucketOracle
   #strangers = 0
+  #hasCompanion = false
 
   constructor(window: bigint, plans: readonly Plan[]) {
     this.#window = window
@@ -80,7 +85,9 @@ class Subject {
       burst: Number(burst),
       window: `${this.#window / 1000n}ms`,
     }))
-    return { rule: { scope: 'user', limits: own!, tiers: { pro: pro! } } }
+    const companions = this.#hasCompanion ? ([COMPANION] as const) : []
+    const tiers = { pro: [...companions, pro!] }
+    return { rule: { scope: 'user', limits: [...companions, own!], tiers } }
   }
 
   async do(step: Step): Promise<void> {
@@ -88,7 +95,10 @@ class Subject {
     else if (step.does === 'change') this.#change(step.plan, step.tier)
     else if (step.does === 'check') this.#check(step.cost, step.tier)
     else if (step.does === 'overrun') await this.#overrun(step.tier, step.more)
-    else {
+    else if (step.does === 'companion') {
+      this.#hasCompanion = !this.#hasCompanion
+      this.limiter.setRules({ rules: this.#rules() })
+    } else {
       for (let i = 0; i < step.count; i++)
         this.limiter.checkSync({ subject: { user: `stranger-${this.#strangers++}` } })
     }
@@ -122,10 +132,11 @@ class Subject {
       expect(decision.retryAfterMs).toBeGreaterThanOrEqual(milliseconds(from - now))
       expect(decision.retryAfterMs).toBeLessThanOrEqual(milliseconds(to - now))
     }
-    this.#expectRemaining(decision.remaining!, numbers)
+    this.#expectRemaining(decision, numbers)
   }
 
-  #expectRemaining(remaining: number, numbers: Numbers): void {
+  #expectRemaining({ limits }: Decision, numbers: Numbers): void {
+    const { remaining } = limits.at(-1)!
     const bounds = this.#oracle.remaining(numbers, this.now)
     expect(remaining).toBeGreaterThanOrEqual(Number(bounds.least))
     expect(remaining).toBeLessThanOrEqual(Number(bounds.most))
@@ -142,8 +153,8 @@ class Subject {
     this.now += this.#window / 3n
     await reservation.settle(Number(1n + more))
     this.#oracle.charge(more, this.numbers[tier]!, this.now)
-    const { remaining } = this.limiter.checkSync({ ...this.#request(1n, tier), dryRun: true })
-    this.#expectRemaining(remaining!, this.numbers[tier]!)
+    const peeked = this.limiter.checkSync({ ...this.#request(1n, tier), dryRun: true })
+    this.#expectRemaining(peeked, this.numbers[tier]!)
   }
 }
 

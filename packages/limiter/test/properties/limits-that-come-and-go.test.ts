@@ -4,13 +4,15 @@ import { describe, expect, it } from 'vitest'
 import type { Decision } from '../../src/index.js'
 import { type LimitSpec, limitOf, MINUTE, oracleOf, smallLimits } from './limits.js'
 import type { GiveBack, Oracle } from './oracle.js'
-import { milliseconds, World } from './world.js'
+import { HoldsOracle } from './oracle-holds.js'
+import { milliseconds, SUBJECT, World } from './world.js'
 
 /** The limits of one rule; some come later and some go, and none comes twice. */
 class Growing {
   readonly world: World
   readonly #counters: { spec: LimitSpec; oracle: Oracle }[]
   readonly #known: Set<string>
+  #holds = 0
   readonly #receipts: { decision: Decision; giveBacks: Map<Oracle, GiveBack>; cost: bigint }[] = []
 
   constructor(first: LimitSpec) {
@@ -38,12 +40,13 @@ class Growing {
 
   check(cost: bigint): void {
     const { now } = this.world
-    const fits = this.#counters.map(({ oracle }) => oracle.fits(cost, now, ''))
-    const decision = this.world.check(cost)
+    const holdId = this.#newHold()
+    const fits = this.#counters.map(({ oracle }) => oracle.fits(cost, now, holdId))
+    const decision = this.world.check(cost, { holdId })
     expect(decision.allowed).toBe(!fits.includes(false))
     if (decision.allowed) {
       const takes = this.#counters.map(
-        ({ oracle }) => [oracle, oracle.take(cost, now, '')] as const,
+        ({ oracle }) => [oracle, oracle.take(cost, now, holdId)] as const,
       )
       this.#receipts.push({ decision, giveBacks: new Map(takes), cost })
     }
@@ -75,6 +78,33 @@ class Growing {
       receipt.giveBacks.get(oracle)?.(receipt.cost, this.world.now)
   }
 
+  /** Uses more than was reserved: debt in every limit that was reserved from. */
+  async overrun(more: bigint): Promise<void> {
+    const { now } = this.world
+    const holdId = this.#newHold()
+    const reservation = await this.world.limiter.reserve({ subject: SUBJECT, holdId })
+    if (!reservation.allowed) return
+    await reservation.settle(Number(1n + more))
+    for (const { oracle } of this.#counters) {
+      oracle.take(1n, now, holdId)
+      oracle.charge(more, now)
+    }
+  }
+
+  /** A hold is released with its ticket, whatever the rules are by then. */
+  async release(which: number): Promise<void> {
+    const held = this.#receipts.flatMap(({ decision }) => decision.hold ?? [])
+    const hold = held[which % Math.max(1, held.length)]
+    if (hold === undefined) return
+    await this.world.limiter.release(hold)
+    for (const { oracle } of this.#counters)
+      if (oracle instanceof HoldsOracle) oracle.release(hold.id, this.world.now)
+  }
+
+  #newHold(): string {
+    return `hold-${this.#holds++}`
+  }
+
   async reset(): Promise<void> {
     const inUse = this.#counters.map(({ oracle }) => oracle.reset(this.world.now))
     expect(await this.world.reset()).toBe(inUse.includes(true) ? 1 : 0)
@@ -85,6 +115,11 @@ function identity({ algorithm, window }: LimitSpec): string {
   return `${algorithm} ${window}`
 }
 
+const ANY_LIMIT = fc.oneof(
+  { weight: 6, arbitrary: smallLimits() },
+  { weight: 1, arbitrary: smallLimits(['concurrency']) },
+)
+
 describe('more limits, or fewer', () => {
   it('leave the others as they were', async () => {
     const place = fc.nat({ max: 5 })
@@ -92,15 +127,17 @@ describe('more limits, or fewer', () => {
       { weight: 8, arbitrary: fc.record({ check: fc.bigInt(1n, 5n) }) },
       { weight: 4, arbitrary: fc.record({ wait: fc.bigInt(0n, 3n * MINUTE) }) },
       { weight: 1, arbitrary: fc.record({ wait: fc.bigInt(0n, 240n * MINUTE) }) },
-      { weight: 2, arbitrary: fc.record({ add: smallLimits(), place }) },
+      { weight: 2, arbitrary: fc.record({ add: ANY_LIMIT, place }) },
       { weight: 1, arbitrary: fc.record({ remove: place }) },
       { weight: 1, arbitrary: fc.record({ refund: fc.nat({ max: 20 }) }) },
       { weight: 1, arbitrary: fc.record({ reset: fc.constant(true) }) },
+      { weight: 1, arbitrary: fc.record({ release: fc.nat({ max: 20 }) }) },
+      { weight: 1, arbitrary: fc.record({ overrun: fc.bigInt(1n, 40n) }) },
       { weight: 1, arbitrary: fc.record({ strangers: fc.nat({ max: 6 }) }) },
     )
     const steps = fc.array(step, { maxLength: 50, size: 'max' })
     await fc.assert(
-      fc.asyncProperty(smallLimits(), steps, async (first, steps) => {
+      fc.asyncProperty(ANY_LIMIT, steps, async (first, steps) => {
         const growing = new Growing(first)
         for (const step of steps) {
           if ('check' in step) growing.check(step.check)
@@ -109,6 +146,8 @@ describe('more limits, or fewer', () => {
           else if ('remove' in step) growing.remove(step.remove)
           else if ('refund' in step) await growing.refund(step.refund)
           else if ('reset' in step) await growing.reset()
+          else if ('release' in step) await growing.release(step.release)
+          else if ('overrun' in step) await growing.overrun(step.overrun)
           else growing.world.welcomeStrangers(step.strangers)
         }
       }),

@@ -27,7 +27,7 @@ describe('the rules that apply', () => {
           )
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: 800 },
     )
   })
 
@@ -53,7 +53,7 @@ describe('the rules that apply', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     )
   })
 

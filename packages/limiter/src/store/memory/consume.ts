@@ -81,13 +81,14 @@ function takeAll(transaction: Transaction, out: number[]): void {
       if (columns.isNarrow && now > table.numbers[table.row]!) table.numbers[table.row] = now
     }
     const state = table.numbers
+    const hasRefunds = table.hasRefunds
     for (let j = 0; j < limits.length; j++, o += VERDICT_WIDTH) {
       if (out[o + STATUS] !== YES) continue
       const limit = limits[j]!
       const numbers = limit.numbers
       const column = columns.all[limit.column]!
       const at = table.row + column.at
-      out[o + GIVEN_BACK] = table.hasRefunds ? table.refunded(table.a, table.b, limit.column) : 0
+      out[o + GIVEN_BACK] = hasRefunds ? table.refunded(table.a, table.b, limit.column) : 0
       if (columns.isNarrow && numbers.kind === BUCKET) {
         state[at] = out[o + MARK]!
         if (column.width === 2) state[at + 1] = out[o + MARK_REST]!

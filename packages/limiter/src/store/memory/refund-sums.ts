@@ -21,12 +21,15 @@ export class RefundSums {
     this.#most = most
   }
 
+  /** Nothing was ever given back here: a field, because every take asks. */
+  isEmpty = true
+
   get size(): number {
     return this.#sums.size
   }
 
   of(a: number, b: number, column: number): number {
-    return this.#sums.size === 0 ? 0 : (this.#sums.get(`${a},${b},${column}`)?.tokens ?? 0)
+    return this.isEmpty ? 0 : (this.#sums.get(`${a},${b},${column}`)?.tokens ?? 0)
   }
 
   isVoid(takenAt: number): boolean {
@@ -43,6 +46,7 @@ export class RefundSums {
     now: number,
     lives: (a: number, b: number) => boolean,
   ): void {
+    this.isEmpty = false
     const key = `${a},${b},${column}`
     const sum = this.#sums.get(key)
     if (sum === undefined) {
@@ -69,6 +73,7 @@ export class RefundSums {
   /** Adds another layout's sums; `columnOf` says where its columns are now, -1 if they are gone. */
   takeOver(other: RefundSums, columnOf: (column: number) => number): void {
     this.#voidBefore = Math.max(this.#voidBefore, other.#voidBefore)
+    if (!other.isEmpty) this.isEmpty = false
     for (const [key, { tokens, until }] of other.#sums) {
       const [a, b, column] = key.split(',').map(Number)
       const index = columnOf(column!)
@@ -87,6 +92,7 @@ export class RefundSums {
   }
 
   restore(entries: readonly [string, number, number][]): void {
+    if (entries.length > 0) this.isEmpty = false
     for (const [key, tokens, until] of entries) this.#sums.set(key, { tokens, until })
   }
 }

@@ -141,7 +141,7 @@ export class Table {
 
   /** Something was given back to some row of this table or the ones before. */
   get hasRefunds(): boolean {
-    return this.refunds.size > 0 || this.previous !== null
+    return !this.refunds.isEmpty || this.previous !== null
   }
 
   /** Sums of refunds of an earlier layout count on. */
@@ -197,6 +197,8 @@ export class Table {
       const longest = this.#longestOf(i, numbers.amount)
       this.previousEnds = Math.max(this.previousEnds, now + longest + GRACE_US)
     }
+    for (let table: Table | null = this.previous; table !== null; table = table.previous)
+      table.previousEnds = Math.max(table.previousEnds, this.previousEnds)
   }
 
   /** Receipts are reckoned with the sums of refunds of every layout, so those stay. */
