@@ -37,7 +37,7 @@ for (let i = 0; Date.now() < end; i++) {
   const decision = await limiter.check({ subject: { user }, resource, method: 'GET' })
   counts[decision.allowed ? 'allowed' : 'denied']++
   const left = decision.limit === null ? '' : bar(decision.remaining, decision.limit)
-  const line = `${user.padEnd(11)}  ${resource.padEnd(8)}  ${left.padEnd(12)}  ${decision}`
+  const line = `${user.padEnd(11)}  ${resource.padEnd(8)}  ${left.padEnd(12)}  ${String(decision)}`
   console.log(paint(decision.allowed ? 'green' : 'red', line))
   if (decision.hold !== null) holds.push(decision.hold)
   if (holds.length > 1 && i % 6 === 0) await limiter.release(holds.shift())

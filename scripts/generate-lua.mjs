@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 import * as tstl from 'typescript-to-lua'
 
 const limiter = fileURLToPath(new URL('../packages/limiter/', import.meta.url))
@@ -44,9 +45,9 @@ function compile() {
       removeComments: true,
       strict: true,
       noUncheckedIndexedAccess: true,
-      target: 99,
-      module: 99,
-      moduleResolution: 100,
+      target: ts.ScriptTarget.ESNext,
+      module: ts.ModuleKind.ESNext,
+      moduleResolution: ts.ModuleResolutionKind.Bundler,
       lib: ['lib.es2022.d.ts'],
       types: [],
       rootDir: join(limiter, 'src/algorithms'),
@@ -58,7 +59,7 @@ function compile() {
     throw new Error('the algorithms do not compile to Lua')
   }
   const parts = MODULES.map((name) => {
-    const body = lua.get(name).replace(/^local ____exports = \{\}$/m, 'local ____exports = {}')
+    const body = lua.get(name)
     if (/__TS__/.test(body))
       throw new Error(`${name} needs the transpiler's library, which Redis lacks`)
     return `modules['./${name}.js'] = (function()\n${body.trim()}\nend)()\n`

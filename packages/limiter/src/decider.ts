@@ -114,8 +114,11 @@ export class Decider {
     const { rule, at } = top
     let state: State = 'normal'
     if (verdicts[ALLOWED] !== 1) state = 'throttled'
-    else if (rule >= 0 && this.#warnings.warns(rules[rule]!.family, values[rule]!, top.left))
-      state = 'warning'
+    else if (rule >= 0) {
+      const { dryRun } = transaction
+      const { family } = rules[rule]!
+      if (this.#warnings.warns(family, values[rule]!, top.left, dryRun)) state = 'warning'
+    }
     return new DecisionRecord(transaction, verdicts, rule, at, state, null)
   }
 

@@ -127,7 +127,10 @@ describe('check', () => {
     time.now += 1000
     expect((await limiter.peek(request)).state).toBe('normal')
     time.now -= 1000
-    expect((await limiter.peek(request)).state).toBe('normal')
+    expect((await limiter.peek(request)).state).toBe('warning')
+    time.now += 3000
+    expect((await limiter.check(request)).state).toBe('normal')
+    expect((await limiter.check({ ...request, cost: 2 })).state).toBe('normal')
   })
 })
 

@@ -11,14 +11,14 @@ export class WarningMemory {
   #count = 0
   #isEmpty = true
 
-  /** Whether to warn, with this part of the limit left. */
-  warns(family: Family, value: string, left: number): boolean {
+  /** Whether to warn, with this part of the limit left. A dry run changes nothing here either. */
+  warns(family: Family, value: string, left: number, dryRun: boolean): boolean {
     if (left > 0.3) {
-      if (!this.#isEmpty) this.#forget(family.key, value)
+      if (!this.#isEmpty && !dryRun) this.#forget(family.key, value)
       return false
     }
     if (left <= 0.2) {
-      this.#remember(family.key, value)
+      if (!dryRun) this.#remember(family.key, value)
       return true
     }
     return !this.#isEmpty && this.#has(family.key, value)

@@ -1,7 +1,7 @@
 /** Calendar windows: days, weeks and months of zones whose clocks change, found independently. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { CalendarUnit } from '../../src/index.js'
+import type { CalendarUnit, LimitText } from '../../src/index.js'
 import { expectAlignedBound } from './bounds.js'
 import { type Deed, type Step, stepsBack } from './histories.js'
 import { DAY, HOUR, MINUTE } from './limits.js'
@@ -49,8 +49,15 @@ function windowOf(unit: CalendarUnit, zone: string): ReturnType<typeof calendarW
   return known
 }
 
-const CALENDARS = fc.record({
-  calendar: fc.constantFrom('day', 'week', 'month'),
+interface Calendar {
+  readonly calendar: CalendarUnit
+  readonly timezone: string
+  readonly amount: bigint
+  readonly start: bigint
+}
+
+const CALENDARS: fc.Arbitrary<Calendar> = fc.record({
+  calendar: fc.constantFrom<CalendarUnit[]>('day', 'week', 'month'),
   timezone: fc.constantFrom(...ZONES),
   amount: fc.bigInt(1n, 12n),
   start: fc
@@ -87,22 +94,17 @@ const GIVE = fc.oneof(
   { weight: 1, arbitrary: fc.record({ does: deed('settle'), which, used: fc.bigInt(0n, 9n) }) },
 ) satisfies fc.Arbitrary<Step>
 
-function replayOf({
-  calendar,
-  timezone,
-  amount,
-  start,
-}: typeof CALENDARS extends fc.Arbitrary<infer C> ? C : never): Replay {
+function replayOf({ calendar, timezone, amount, start }: Calendar): Replay {
   const world = new World({ amount: Number(amount), calendar, timezone }, start)
   return new Replay(world, new WindowOracle(amount, windowOf(calendar, timezone)))
 }
 
 describe('calendar windows', () => {
-  it.each([
+  it.each<[string, fc.Arbitrary<Step>]>([
     ['asked', ASK],
     ['given back to and owing', GIVE],
   ])('answer every request as the local dates say: %s', async (_name, step) => {
-    const steps = fc.array(step as fc.Arbitrary<Step>, { maxLength: 30, size: 'max' })
+    const steps = fc.array(step, { maxLength: 30, size: 'max' })
     await fc.assert(
       fc.asyncProperty(CALENDARS, steps, async (calendar, steps) => {
         const replay = replayOf(calendar)
@@ -115,8 +117,8 @@ describe('calendar windows', () => {
   })
 
   it('are as long as their days are, clock changes included', () => {
-    const lengths = (limits: string, at: string) => {
-      const world = new World(limits as never, BigInt(Date.parse(at)) * 1000n)
+    const lengths = (limits: LimitText, at: string) => {
+      const world = new World(limits, BigInt(Date.parse(at)) * 1000n)
       return world.check().limits[0]!.windowSeconds / 3600
     }
     expect(lengths('5 per calendar day in Europe/Berlin', '2026-03-29T12:00:00Z')).toBe(23)
