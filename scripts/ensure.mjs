@@ -15,7 +15,8 @@ export function ensureDependencies() {
   )
     return
   console.log('Installing dependencies (npm ci) ...')
-  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
+  if (!run('npm', ['ci', ...quiet], { ok: true })) run('npm', ['install', '--no-save', ...quiet])
 }
 
 function sameVersions(marker, lock) {

@@ -91,6 +91,7 @@ class Subject {
   }
 
   async do(step: Step): Promise<void> {
+    this.#oracle.mayForget(this.numbers, this.now)
     if (step.does === 'wait') this.now += step.us
     else if (step.does === 'change') this.#change(step.plan, step.tier)
     else if (step.does === 'check') this.#check(step.cost, step.tier)
@@ -151,6 +152,7 @@ class Subject {
     this.#oracle.charge(1n, numbers, this.now)
     this.#change({ amount, burst }, tier)
     this.now += this.#window / 3n
+    this.#oracle.mayForget(this.numbers, this.now)
     await reservation.settle(Number(1n + more))
     this.#oracle.charge(more, this.numbers[tier]!, this.now)
     const peeked = this.limiter.checkSync({ ...this.#request(1n, tier), dryRun: true })

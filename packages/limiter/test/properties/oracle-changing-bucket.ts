@@ -13,6 +13,7 @@ export interface Numbers {
 
 /** What one conversion may round up. */
 const SLACK = new Fraction(4n)
+const GRACE = new Fraction(60_000_000n)
 
 interface Bounds {
   readonly earliest: Fraction
@@ -46,6 +47,14 @@ export class ChangingBucketOracle {
       earliest: convert(this.#full.earliest, new Fraction(0n)),
       latest: convert(this.#full.latest, SLACK),
     }
+  }
+
+  /** What has been full for 60 s under all the numbers in force may be forgotten, also for numbers to come. */
+  mayForget(inForce: readonly Numbers[], now: bigint): void {
+    const isFull = (numbers: Numbers) =>
+      this.#converted(numbers, now).earliest.plus(GRACE).ceil() <= now
+    if (!inForce.every(isFull)) return
+    this.#full = { earliest: new Fraction(0n), latest: this.#full.latest }
   }
 
   #base(numbers: Numbers, now: bigint): Bounds {
