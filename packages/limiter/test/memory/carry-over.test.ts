@@ -76,6 +76,24 @@ describe('a change of rules', () => {
     expect(left()).toEqual([89])
   })
 
+  it('keeps what was used in a layout long gone, whatever the numbers were in between', () => {
+    const { limiter, take, time } = changing(one('7/d burst 7'))
+    limiter.checkSync({ subject: { user: 'stranger' } })
+    limiter.setRules(one('1000000/h fixed', '7/d burst 7'))
+    take(2)
+    for (const rules of [one('1000000/h fixed', '1/d burst 1'), one('1/d burst 1')]) {
+      limiter.setRules(rules)
+      expect(take(1).allowed).toBe(false)
+    }
+    limiter.setRules(one('1000000/h fixed', '1/d burst 1'))
+    expect(take(1).allowed).toBe(false)
+    time.now += 86_400_000
+    limiter.setRules(one('1/d burst 1'))
+    expect(take(1).allowed).toBe(false)
+    time.now += 86_400_000
+    expect(take(1).allowed).toBe(true)
+  })
+
   it('moves a subject between tiers without refilling or emptying it', () => {
     const { left, take } = changing({
       rules: { r: { scope: 'user', limits: '10/h', tiers: { pro: ['100/h', '500/d'] } } },

@@ -213,16 +213,15 @@ export class Table {
     this.previous = null
   }
 
-  /** Moves every row of the earlier layouts at once. */
+  /** Moves every row of the earlier layouts at once, each as it would be found if it were asked for. */
   #absorb(now: number): void {
-    const { previous } = this
-    if (previous === null) return
-    previous.#absorb(now)
-    for (const segment of previous.rows.segments) {
-      segment.forEach((row) => {
-        this.locate(segment.fingerprintA(row), segment.fingerprintB(row), now)
-        if (this.isBlank && this.isKnown) this.settle(now)
-      })
+    for (let table = this.previous; table !== null; table = table.previous) {
+      for (const segment of table.rows.segments) {
+        segment.forEach((row) => {
+          this.locate(segment.fingerprintA(row), segment.fingerprintB(row), now)
+          if (this.isBlank && this.isKnown) this.settle(now)
+        })
+      }
     }
     this.#dropPrevious()
   }
