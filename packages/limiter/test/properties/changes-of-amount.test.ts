@@ -216,7 +216,7 @@ describe('a change of amount and burst', () => {
             subject: { user: 'ada' },
             cost: Number(before.burst),
           })
-          subject.do({ does: 'change', plan: after, tier: 0 })
+          void subject.do({ does: 'change', plan: after, tier: 0 })
           subject.now += (window * BigInt(part)) / 100n
           return decision
         })

@@ -48,14 +48,14 @@ const SUBJECTS = fc
     { user: fc.constantFrom('ada', 'bob'), org: fc.constantFrom('acme', 'umbrella') },
     { requiredKeys: [] },
   )
-  .map((subject) => ({ ...subject }) as Asked['subject'])
+  .map((subject) => ({ ...subject }))
 
 function stepsWith(refunds: boolean): fc.Arbitrary<Step[]> {
   const does = <D extends Step['does']>(...deeds: D[]) => fc.constantFrom(...deeds)
   const cost = fc.oneof(fc.constant(1n), fc.bigInt(1n, 13n))
   const costs = fc
     .record({ requests: cost, tokens: cost }, { requiredKeys: ['requests'] })
-    .map((costs) => ({ ...costs }) as Asked['costs'])
+    .map((costs) => ({ ...costs }))
   const step = fc.oneof(
     {
       weight: 8,
