@@ -45,6 +45,9 @@ export async function run({ keys }) {
         for (const key of texts)
           sink += (await limiter.check({ subject: { user: key } })).remaining & 1
       },
+      sync(texts) {
+        for (const key of texts) sink += limiter.checkSync({ subject: { user: key } }).remaining & 1
+      },
       async flexible(texts) {
         for (const key of texts) sink += (await flexible.consume(key, 1)).remainingPoints & 1
       },
@@ -57,11 +60,13 @@ export async function run({ keys }) {
     },
     { keys, rounds: 16 },
   )
-  const times1 = (name) => times[name].best / times.sluice.best
+  const ahead = (name) => times[name].best / times.sluice.best
   return {
-    'Sluice ns': times.sluice.best,
-    '× rate-limiter-flexible': times1('flexible'),
-    '× express-rate-limit': times1('express'),
-    '× hono-rate-limiter': times1('hono'),
+    'await check ns': times.sluice.best,
+    'checkSync ns': times.sync.best,
+    '× rate-limiter-flexible': ahead('flexible'),
+    '× express-rate-limit': ahead('express'),
+    '× hono-rate-limiter': ahead('hono'),
+    'checkSync × rate-limiter-flexible': times.flexible.best / times.sync.best,
   }
 }
