@@ -25,20 +25,21 @@ function limiterOf(count) {
   return createLimiter({ rules })
 }
 
+/** Three of the rules are asked for, however many there are: the number of counters stays the same. */
 export async function run() {
   const contenders = {}
   for (const count of rows) {
     const limiter = limiterOf(count)
-    const asked = Array.from({ length: 300 }, (_, i) => (3 * Math.floor((i * count) / 900)) % count)
+    const asked = [0, 3 * Math.floor(count / 9), 3 * Math.floor((2 * count) / 9)]
     const ask = (resource, key) =>
       limiter.checkSync({ subject: { user: key, org: 'org-2' }, resource, method: 'GET' })
     contenders[`known ${count}`] = (texts) => {
       for (let i = 0; i < texts.length; i++)
-        sink += ask(`/v1/things-${asked[i % 300]}`, texts[i]).allowed ? 1 : 0
+        sink += ask(`/v1/things-${asked[i % 3]}`, texts[i]).allowed ? 1 : 0
     }
     contenders[`fresh ${count}`] = (texts) => {
       for (let i = 0; i < texts.length; i++) {
-        const path = `/v1/things-${asked[i % 300] + 1}/${randomBelow(1e9)}/parts/x`
+        const path = `/v1/things-${asked[i % 3] + 1}/${randomBelow(1e9)}/parts/x`
         sink += ask(path, texts[i]).allowed ? 1 : 0
       }
     }
