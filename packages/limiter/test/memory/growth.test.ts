@@ -51,7 +51,7 @@ describe('a memory store', () => {
     for (let i = 0; i < 100_000; i++) limiter.checkSync({ subject: { user: `user-${i}` } })
     const { bytes } = store.size
     now += 120_000
-    for (let i = 0; i < 256; i++) store.compact(now)
+    for (let i = 0; i < 512; i++) store.compact(now)
     expect(store.size.keys).toBe(0)
     expect(store.size.bytes).toBeLessThan(bytes / 50)
   })

@@ -13,9 +13,11 @@ import { type Columns, GRACE_US } from './columns.js'
 import { Segment } from './segment.js'
 import { Sketch } from './sketch.js'
 
-const SEGMENTS = 256
+const SEGMENTS = 512
+/** The top bits of the first lane choose a segment. */
+const SEGMENT_SHIFT = 23
 /** A table of one segment this large is divided into many. */
-const DIVIDE_AT = 4096
+const DIVIDE_AT = 8192
 /** How many rows of a probe are compared for the one to evict. */
 const CANDIDATES = 8
 
@@ -49,7 +51,7 @@ export class Rows {
 
   /** The segment that a key belongs to. */
   segmentOf(a: number): Segment {
-    return this.#segments[(a >>> 24) & this.#segmentMask]!
+    return this.#segments[(a >>> SEGMENT_SHIFT) & this.#segmentMask]!
   }
 
   get segments(): readonly Segment[] {
@@ -168,18 +170,18 @@ export class Rows {
   #rebuild(segment: Segment, a: number, capacity: number, now: number): Segment {
     const rebuilt = new Segment(this.#stride, capacity)
     this.#moveInto(segment, now, () => rebuilt)
-    this.#segments[(a >>> 24) & this.#segmentMask] = rebuilt
+    this.#segments[(a >>> SEGMENT_SHIFT) & this.#segmentMask] = rebuilt
     return rebuilt
   }
 
   #divide(segment: Segment, now: number): void {
-    const parts = Array.from({ length: SEGMENTS }, () => new Segment(this.#stride, 32))
+    const parts = Array.from({ length: SEGMENTS }, () => new Segment(this.#stride, 16))
     this.#moveInto(segment, now, (a) => {
-      const part = parts[a >>> 24]!
+      const part = parts[a >>> SEGMENT_SHIFT]!
       if (part.used < part.most) return part
       const larger = new Segment(this.#stride, part.capacity * 2)
       part.forEach((row) => larger.copyFrom(part, row))
-      parts[a >>> 24] = larger
+      parts[a >>> SEGMENT_SHIFT] = larger
       return larger
     })
     this.#segments = parts
@@ -198,7 +200,7 @@ export class Rows {
   /** Drops free rows and gives memory back, one segment a call; which one, the caller counts. */
   compact(index: number, now: number): void {
     const i = index & this.#segmentMask
-    this.#makeRoom(this.#segments[i]!, i << 24, now)
+    this.#makeRoom(this.#segments[i]!, i << SEGMENT_SHIFT, now)
   }
 
   /** Forgets every row, and what they keep beside. */
