@@ -20,6 +20,8 @@ const SEGMENT_SHIFT = 23
 const DIVIDE_AT = 8192
 /** How many rows of a probe are compared for the one to evict. */
 const CANDIDATES = 8
+/** How many segments are looked through for it. */
+const NEIGHBOURS = 64
 
 /** What the tables of a store share. */
 export interface Shared {
@@ -66,7 +68,7 @@ export class Rows {
     segment.write(row, a, b)
     segment.numbers.set(numbers, row + 1)
     if (this.#shared.rows > this.#shared.maxKeys && this.count > this.#fairPart())
-      this.#evict(segment, b, row)
+      this.#evict(a, b, row)
     return row
   }
 
@@ -108,9 +110,28 @@ export class Rows {
 
   /**
    * One key too many: of a few rows near the newcomer's home, the one that has used least dies, and what
-   * it had used goes into the sketch. Rows that hold something stay.
+   * it had used goes into the sketch. Rows that hold something stay. A segment that has no such row
+   * leaves it to the next.
    */
-  #evict(segment: Segment, b: number, newcomer: number): void {
+  #evict(a: number, b: number, newcomer: number): void {
+    const own = (a >>> SEGMENT_SHIFT) & this.#segmentMask
+    for (let i = 0; i < Math.min(this.#segments.length, NEIGHBOURS); i++) {
+      const segment = this.#segments[(own + i) & this.#segmentMask]!
+      const victim = this.#leastUsed(segment, b, i === 0 ? newcomer : -1)
+      if (victim < 0) continue
+      this.sketch ??= new Sketch(this.columns, this.count)
+      const [x, y] = [segment.fingerprintA(victim), segment.fingerprintB(victim)]
+      this.sketch.fold(x, y, segment.numbers, victim + 1)
+      this.#shared.evicted++
+      this.#clear(segment, victim)
+      segment.kill(victim)
+      this.#add(-1)
+      return
+    }
+  }
+
+  /** Of the first rows from a key's home on, the one that has used least and may go; -1 if there is none. */
+  #leastUsed(segment: Segment, b: number, newcomer: number): number {
     let slot = segment.home(b)
     let victim = -1
     let least = Number.POSITIVE_INFINITY
@@ -125,14 +146,7 @@ export class Rows {
         least = used
       }
     }
-    if (victim < 0) return
-    this.sketch ??= new Sketch(this.columns, this.count)
-    const [x, y] = [segment.fingerprintA(victim), segment.fingerprintB(victim)]
-    this.sketch.fold(x, y, segment.numbers, victim + 1)
-    this.#shared.evicted++
-    this.#clear(segment, victim)
-    segment.kill(victim)
-    this.#add(-1)
+    return victim
   }
 
   #holds(segment: Segment, row: number): boolean {
