@@ -6,6 +6,7 @@ import { didYouMean, quote } from './faults.js'
 import { Limiter } from './limiter.js'
 import type { LimitText } from './limits/limit-text.js'
 import type { BuiltInScope, RuleInput, RulesDocument } from './rules/document.js'
+import { DOCUMENT_FIELDS } from './rules/read-document.js'
 import { RuleSet } from './rules/rule-set.js'
 import { memoryStore } from './store/memory/memory-store.js'
 import type { Store } from './store/store.js'
@@ -25,20 +26,7 @@ export interface LimiterOptions<Scope extends string>
   readonly rules: Rules<Scope> | RuleSet
 }
 
-const PARTS = ['store', 'clock']
-const DOCUMENT = [
-  'version',
-  'namespace',
-  'timezone',
-  'defaults',
-  'scopes',
-  'default_rule',
-  'tiers',
-  'overrides',
-  'costs',
-  'exemptions',
-  'blocks',
-]
+const KNOWN = [...DOCUMENT_FIELDS, 'store', 'clock']
 
 /** One limit for everyone, counted by `subject.key`. */
 export function createLimiter(
@@ -69,14 +57,11 @@ export function createLimiter(what: unknown, parts: Parts = {}): Limiter {
       )
     return build(document.rules, what)
   }
-  const unknown = Object.keys(document).find(
-    (field) => field !== 'rules' && !DOCUMENT.includes(field),
-  )
+  const unknown = Object.keys(document).find((field) => !KNOWN.includes(field))
   if (unknown !== undefined) {
-    const known = [...DOCUMENT, ...PARTS, 'rules']
     throw new SluiceError(
       'invalid_options',
-      `unknown option ${quote(unknown)}${didYouMean(unknown, known)}`,
+      `unknown option ${quote(unknown)}${didYouMean(unknown, KNOWN)}`,
       { field: unknown },
     )
   }

@@ -10,7 +10,8 @@ import { type ReadContext, readLimits, readRule } from './read-rule.js'
 import type { Entry, Override, Rule, RuleBook } from './rule.js'
 import { NAMESPACE, readValue, SCOPE, TIER } from './words.js'
 
-const FIELDS = [
+/** What a document may hold. */
+export const DOCUMENT_FIELDS = [
   'version',
   'namespace',
   'timezone',
@@ -49,7 +50,7 @@ class DocumentReader implements ReadContext {
   read(document: unknown): RuleBook | undefined {
     const reader = FieldReader.of(document, '', 'a rules document', this.faults)
     if (reader === undefined) return undefined
-    reader.refuseUnknown(FIELDS)
+    reader.refuseUnknown(DOCUMENT_FIELDS)
     if (reader.has('version') && reader.get('version') !== 1)
       reader.fault(
         'version',

@@ -24,9 +24,4 @@ export class TwoGenerations<K, V> {
     }
     this.#young.set(key, value)
   }
-
-  delete(key: K): void {
-    this.#young.delete(key)
-    this.#old.delete(key)
-  }
 }

@@ -1,7 +1,7 @@
 /** Allowed answers by idempotency key, for 5 minutes; the oldest go first where there are too many. */
 import { type Idempotency, IdempotencyConflict, type Transaction, type Verdicts } from '../store.js'
 
-export const IDEMPOTENCY_US = 300_000_000
+const IDEMPOTENCY_US = 300_000_000
 
 interface Answered {
   readonly fingerprint: string
