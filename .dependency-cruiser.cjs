@@ -29,10 +29,21 @@ module.exports = {
       'errors',
     ]),
     only('stores know rules', 'store/', ['store/', 'rules/', 'algorithms/', 'errors']),
+    only('resilience knows the port, and falls back to memory', 'resilience/', [
+      'resilience/',
+      'store/store',
+      'store/memory/',
+      'rules/',
+      'limits/',
+      'algorithms/',
+    ]),
     {
       name: 'the limiter knows the port, never a store',
       severity: 'error',
-      from: { path: '^packages/limiter/src/[^/]+\\.ts$', pathNot: '(create-limiter|index)\\.ts$' },
+      from: {
+        path: '^packages/limiter/src/[^/]+\\.ts$',
+        pathNot: '(create-limiter|index|redis|testing)\\.ts$',
+      },
       to: { path: '^packages/limiter/src/store/[^/]+/' },
     },
   ],

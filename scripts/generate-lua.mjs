@@ -1,5 +1,10 @@
-// Compiles the algorithms' TypeScript to one Lua file, for the script that runs inside Redis.
-// `node scripts/generate-lua.mjs` writes it, `--check` says whether the committed one is fresh.
+// Compiles the algorithms' TypeScript to Lua and puts it together with the hand-written parts into the
+// scripts that run inside Redis. `node scripts/generate-lua.mjs` writes them, `--check` says whether the
+// committed ones are fresh.
+//
+// Redis runs a script's whole text at every call, so every function that a script defines costs each
+// call about a tenth of a microsecond. The compiled modules are therefore flattened into one scope, and
+// a script gets only the functions that it reaches, with constants in place of their names.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,9 +12,9 @@ import ts from 'typescript'
 import * as tstl from 'typescript-to-lua'
 
 const limiter = fileURLToPath(new URL('../packages/limiter/', import.meta.url))
-const OUTPUT = join(limiter, 'lua/algorithms.lua')
+const lua = (name) => readFileSync(join(limiter, 'lua', name), 'utf8')
 
-/** What depends on nothing comes first: each module is a function that finds the others by name. */
+/** What depends on nothing comes first. */
 const MODULES = [
   'verdict',
   'limit-numbers',
@@ -23,17 +28,34 @@ const MODULES = [
   'algorithm',
 ]
 
-const HEAD = `-- Generated from packages/limiter/src/algorithms by \`npm run build\`; not to be edited.
--- Returns the table of algorithms: decide, take, refund, grant, charge, reset, emptyAt, widthOf, and
--- limitNumbers. Rows and answers are tables of doubles indexed from 0 in the calls' arguments, that is,
--- argument i is table index i + 1. No globals, no library: it runs in Redis as it stands.
-local modules = {}
-local function require(name) return modules[name] end
-`
+/**
+ * The scripts: the algorithms' functions that each calls, and the hand-written parts that follow them.
+ * What is in `wide` becomes the body of a function of that name, for what few calls need.
+ */
+const SCRIPTS = {
+  CONSUME: {
+    roots: ['nextTat', 'decideTat'],
+    parts: ['fast.lua'],
+    wide: {
+      roots: ['decide', 'take', 'emptyAt', 'widthOf'],
+      parts: ['rows.lua', 'besides.lua', 'wide.lua'],
+    },
+    last: ['consume.lua'],
+  },
+  CHANGE: {
+    roots: ['refund', 'grant', 'charge', 'reset', 'atLeast', 'emptyAt', 'widthOf', 'renewHold'],
+    parts: ['fast.lua', 'rows.lua', 'besides.lua'],
+    last: ['change.lua'],
+  },
+}
 
+const NOTICE =
+  'Generated from packages/limiter/src/algorithms by `npm run build`; not to be edited.'
+
+/** The compiled modules as one list of named constants, tables and functions. */
 function compile() {
   const files = MODULES.map((name) => join(limiter, 'src/algorithms', `${name}.ts`))
-  const lua = new Map()
+  const compiled = new Map()
   const { diagnostics } = tstl.transpileFiles(
     files,
     {
@@ -52,38 +74,130 @@ function compile() {
       types: [],
       rootDir: join(limiter, 'src/algorithms'),
     },
-    (name, text) => lua.set(basename(name, '.lua'), text),
+    (name, text) => compiled.set(basename(name, '.lua'), text),
   )
   if (diagnostics.length > 0) {
     for (const { messageText } of diagnostics) console.error(JSON.stringify(messageText))
     throw new Error('the algorithms do not compile to Lua')
   }
-  const parts = MODULES.map((name) => {
-    const body = lua.get(name)
-    if (/__TS__/.test(body))
-      throw new Error(`${name} needs the transpiler's library, which Redis lacks`)
-    return `modules['./${name}.js'] = (function()\n${body.trim()}\nend)()\n`
-  })
-  const tail = `local algorithm = modules['./algorithm.js']
-algorithm.limitNumbers = modules['./limit-numbers.js'].limitNumbers
-algorithm.renewHold = modules['./concurrency.js'].renewHold
-return algorithm
-`
-  return HEAD + parts.join('') + tail
+  const constants = new Map()
+  const items = new Map()
+  for (const name of MODULES) readModule(name, compiled.get(name), constants, items)
+  return items
 }
 
-const generated = compile()
-if (process.argv.includes('--check')) {
-  let committed = ''
+/** Top-level statements start in the first column and, but for functions, are one line each. */
+function readModule(name, text, exported, items) {
+  if (/__TS__/.test(text))
+    throw new Error(`${name} needs the transpiler's library, which Redis lacks`)
+  const flat = text.replaceAll('____exports.', '')
+  const constants = new Map(exported)
+  for (const [, word, value] of flat.matchAll(/^(?:local )?(\w+) = (\d+)$/gm)) {
+    constants.set(word, value)
+    if (text.includes(`____exports.${word} = `)) exported.set(word, value)
+  }
+  const inline = (code) =>
+    code
+      .replace(/(?<![\w.])[A-Z]\w*/g, (word) => constants.get(word) ?? word)
+      .replace(/ \+ (\d+) \+ 1\]/g, (_, n) => ` + ${Number(n) + 1}]`)
+      .replace(/(?<=\[)(\d+) \+ 1\]/g, (_, n) => `${Number(n) + 1}]`)
+      .replace(/(?<![\w.])math\.(floor|ceil|max|min)\b/g, '$1')
+  const add = (word, code) => {
+    if (items.has(word)) throw new Error(`two functions of algorithms/ are named ${word}`)
+    items.set(word, inline(code))
+  }
+  for (const [, word, value] of flat.matchAll(/^(?:local )?(\w+) = (\{.*\})$/gm))
+    if (word !== '____exports') add(word, `local ${word} = ${value}\n`)
+  for (const [, word, rest] of flat.matchAll(/^(?:local )?function (\w+)(\([\s\S]*?^end$)/gm))
+    add(word, `function ${word}${rest}\n`)
+}
+
+/** The names that the roots reach, but for those that are there already. */
+function reach(items, roots, there = new Set()) {
+  const reached = new Set()
+  const visit = (word) => {
+    if (reached.has(word) || there.has(word)) return
+    reached.add(word)
+    for (const [other] of items.get(word).matchAll(/(?<![\w.])[a-zA-Z]\w*/g))
+      if (items.has(other)) visit(other)
+  }
+  for (const root of roots) visit(root)
+  return reached
+}
+
+/** Tables first, and every function declared before any is defined. */
+function print(items, reached) {
+  const words = [...items.keys()].filter((word) => reached.has(word))
+  const isFunction = (word) => items.get(word).startsWith('function')
+  const functions = words.filter(isFunction)
+  return [
+    ...words.filter((word) => !isFunction(word)).map((word) => items.get(word)),
+    `local ${functions.join(', ')}\n`,
+    ...functions.map((word) => items.get(word)),
+  ].join('')
+}
+
+const MATH = 'local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min\n'
+
+function assemble(items, { roots, parts, wide, last }) {
+  const reached = reach(items, roots)
+  const pieces = [MATH, print(items, reached), ...parts.map(lua)]
+  if (wide !== undefined) {
+    const more = print(items, reach(items, wide.roots, reached))
+    pieces.push('local function wide()\n', more, ...wide.parts.map(lua), 'end\n')
+  }
+  return pieces.concat(last.map(lua)).join('')
+}
+
+/** Redis need not be sent what only people read. */
+function minify(code) {
+  return code
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('--'))
+    .join('\n')
+}
+
+function outputs() {
+  const items = compile()
+  const roots = [
+    ...new Set(
+      Object.values(SCRIPTS).flatMap((script) => [...script.roots, ...(script.wide?.roots ?? [])]),
+    ),
+    'limitNumbers',
+  ]
+  const all = `-- ${NOTICE}
+-- Returns the algorithms' functions by name. Rows and answers are tables of doubles indexed from 0 in the
+-- calls' arguments, that is, argument i is table index i + 1.
+${MATH}${print(items, reach(items, roots))}return { ${roots.map((root) => `${root} = ${root}`).join(', ')} }
+`
+  const scripts = Object.entries(SCRIPTS).map(([name, script]) => {
+    const code = minify(assemble(items, script))
+    if (code.includes('`') || code.includes('\\'))
+      throw new Error(`${name} holds a character that its TypeScript would have to escape`)
+    return `\nexport const ${name} = \`${code}\`\n`
+  })
+  return [
+    [join(limiter, 'lua/algorithms.lua'), all],
+    [
+      join(limiter, 'src/store/redis/scripts.ts'),
+      `/** ${NOTICE.replace('src/algorithms', '{src/algorithms,lua}')} */\n${scripts.join('')}`,
+    ],
+  ]
+}
+
+function read(file) {
   try {
-    committed = readFileSync(OUTPUT, 'utf8')
+    return readFileSync(file, 'utf8')
   } catch {
-    // missing counts as stale
+    return ''
   }
-  if (committed !== generated) {
-    console.error(
-      'packages/limiter/lua/algorithms.lua is not what its source compiles to. Run: npm run build',
-    )
-    process.exit(1)
-  }
-} else writeFileSync(OUTPUT, generated)
+}
+
+const stale = outputs().filter(([file, text]) => read(file) !== text)
+if (!process.argv.includes('--check')) for (const [file, text] of stale) writeFileSync(file, text)
+else if (stale.length > 0) {
+  for (const [file] of stale)
+    console.error(`${basename(file)} is not what its source compiles to. Run: npm run build`)
+  process.exit(1)
+}

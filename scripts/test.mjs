@@ -6,6 +6,7 @@ import { ROOT, run } from './run.mjs'
 
 ensureDependencies()
 ensureCommand('lua5.1', 'lua5.1')
+ensureCommand('redis-server', 'redis-server')
 
 const cache = join(ROOT, '.cache')
 mkdirSync(cache, { recursive: true })

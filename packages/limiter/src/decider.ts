@@ -16,6 +16,7 @@ import {
   ALLOWED,
   type Answer,
   IdempotencyConflict,
+  IdempotencyInProgress,
   type Store,
   type Transaction,
   type Verdicts,
@@ -90,7 +91,7 @@ export class Decider {
     const matched = rules.match(asked, now)
     const transaction = transactionOf(request, asked, matched, now)
     if (matched.length === 0)
-      return new DecisionRecord(transaction, [1, now], -1, 0, 'normal', null)
+      return new DecisionRecord(transaction, [1, now, 0], -1, 0, 'normal', null)
     const verdicts =
       transaction.idempotency === null
         ? this.store.consume(transaction)
@@ -139,8 +140,8 @@ export class Decider {
         if (entry === null) continue
         const transaction = nothingOf(value, now)
         if (list === blocks)
-          return new DecisionRecord(transaction, [0, now], -1, 0, 'throttled', entry)
-        return new DecisionRecord(transaction, [1, now], -1, 0, 'normal', entry)
+          return new DecisionRecord(transaction, [0, now, 0], -1, 0, 'throttled', entry)
+        return new DecisionRecord(transaction, [1, now, 0], -1, 0, 'normal', entry)
       }
     }
     return null
@@ -152,6 +153,12 @@ function isVerdicts(answer: Answer<Verdicts>): answer is Verdicts {
 }
 
 function refuseConflict(error: unknown): never {
+  if (error instanceof IdempotencyInProgress)
+    throw new SluiceError(
+      'idempotency_in_progress',
+      'the request with this idempotencyKey is still being decided; ask again in a moment',
+      { field: 'idempotencyKey' },
+    )
   if (!(error instanceof IdempotencyConflict)) throw error
   throw new SluiceError(
     'idempotency_conflict',

@@ -9,7 +9,9 @@ import {
   NEVER,
   REMAINING,
   RESET_AT,
+  SHUT,
   STATUS,
+  UNCOUNTED,
   VERDICT_WIDTH,
   YES,
 } from './algorithms/verdict.js'
@@ -24,6 +26,9 @@ import type { Entry } from './rules/rule.js'
 import {
   ALLOWED,
   DECIDED_AT,
+  DEGRADED,
+  DEGRADED_REASONS,
+  type DegradedReason,
   FIRST_VERDICT,
   type Transaction,
   type Verdicts,
@@ -90,7 +95,7 @@ export class DecisionRecord implements Answered {
   }
 
   get remaining(): number | null {
-    return this.topRule < 0 ? null : this.verdicts[this.topAt + REMAINING]!
+    return this.topRule < 0 ? null : remainingOf(this.verdicts, this.topAt)
   }
 
   get resetAtMs(): number | null {
@@ -109,7 +114,9 @@ export class DecisionRecord implements Answered {
   get reason(): Reason | null {
     if (this.allowed) return null
     if (this.topRule < 0) return 'blocked'
-    return this.verdicts[this.topAt + STATUS] === NEVER ? 'too_expensive' : 'limited'
+    const status = this.verdicts[this.topAt + STATUS]
+    if (status === SHUT) return 'store_down'
+    return status === NEVER ? 'too_expensive' : 'limited'
   }
 
   get retryAfterMs(): number | null {
@@ -136,16 +143,17 @@ export class DecisionRecord implements Answered {
   }
 
   get degraded(): boolean {
-    return false
+    return this.verdicts[DEGRADED] !== 0
   }
 
-  get degradedReason(): string | null {
-    return null
+  get degradedReason(): DegradedReason | null {
+    return DEGRADED_REASONS[this.verdicts[DEGRADED]! - 1] ?? null
   }
 
   get receipt(): Receipt | null {
     const { transaction } = this
     if (!this.allowed || transaction.dryRun || transaction.rules.length === 0) return null
+    if (transaction.isForeign === true) return null
     return Receipt.of(transaction, this.verdicts)
   }
 
@@ -168,6 +176,7 @@ export class DecisionRecord implements Answered {
       rows,
       Math.floor(expiry / 1000),
       Math.floor((expiry - this.decidedAt) / 1000),
+      this.degraded,
     )
   }
 
@@ -196,7 +205,8 @@ export class DecisionRecord implements Answered {
       const rule = rules[i]!
       for (let j = 0; j < rule.limits.length; j++) {
         const limit = rule.limits[j]!
-        const passes = verdicts[at + STATUS] === YES
+        const status = verdicts[at + STATUS]
+        const passes = status === YES || status === UNCOUNTED
         made.push({
           rule: rule.name,
           scope: rule.scope,
@@ -205,7 +215,7 @@ export class DecisionRecord implements Answered {
           limit: limit.limit.burst,
           windowSeconds: limit.windowSeconds(this.decidedAt),
           allowed: passes,
-          remaining: verdicts[at + REMAINING]!,
+          remaining: remainingOf(verdicts, at),
           resetAtMs: milliseconds(verdicts[at + RESET_AT]!),
           retryAfterMs: passes ? null : retryAfterMs(verdicts, at),
           unit: rule.unit,
@@ -258,6 +268,12 @@ export class DecisionRecord implements Answered {
   [Symbol.for('nodejs.util.inspect.custom')](): unknown {
     return this.toJSON()
   }
+}
+
+/** Null where nothing could be counted. */
+function remainingOf(verdicts: Verdicts, at: number): number | null {
+  const status = verdicts[at + STATUS]
+  return status === UNCOUNTED || status === SHUT ? null : verdicts[at + REMAINING]!
 }
 
 function milliseconds(us: number): number {

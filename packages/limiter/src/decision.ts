@@ -3,6 +3,7 @@ import type { HoldTicket } from './hold-ticket.js'
 import type { HeaderFamily } from './http/headers.js'
 import type { Algorithm } from './limits/limit.js'
 import type { Receipt } from './receipt.js'
+import type { DegradedReason } from './store/store.js'
 
 export type State = 'normal' | 'warning' | 'throttled'
 export type Reason = 'limited' | 'blocked' | 'too_expensive' | 'store_down'
@@ -17,7 +18,8 @@ export interface LimitDecision {
   readonly limit: number
   readonly windowSeconds: number
   readonly allowed: boolean
-  readonly remaining: number
+  /** Null where the store could not be asked, and the rule is open or closed. */
+  readonly remaining: number | null
   readonly resetAtMs: number
   /** Of a no: when to come back; null: never. */
   readonly retryAfterMs: number | null
@@ -41,8 +43,9 @@ export interface Answered {
   readonly exempt: boolean
   /** An earlier answer again, for the same idempotency key. */
   readonly replayed: boolean
+  /** Decided without the store, each rule by its failure mode. */
   readonly degraded: boolean
-  readonly degradedReason: string | null
+  readonly degradedReason: DegradedReason | null
   /** For giving back what was taken; null if nothing was. */
   readonly receipt: Receipt | null
   /** The hold that a concurrency limit gave; null if none did. */

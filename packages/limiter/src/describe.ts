@@ -25,6 +25,8 @@ export function describe(decision: DecisionRecord): string {
     return decision.exempt ? 'allowed, exempt' : 'allowed, no rule applies'
   }
   const rule = `${top.rule.name} (${printLimit(top.limit.limit)})`
+  if (decision.remaining === null)
+    return `${allowed ? 'allowed uncounted' : 'refused'} by ${rule}: the store cannot be asked`
   if (allowed) return `allowed by ${rule}, ${decision.remaining} of ${decision.limit} left`
   const { retryAfterMs } = decision
   return retryAfterMs === null
@@ -45,6 +47,8 @@ export function explainNo(decision: DecisionRecord): string {
     rule.scope === 'global'
       ? 'everybody together'
       : `${rule.scope} ${printValue(rule.scope, value)}`
+  if (decision.reason === 'store_down')
+    return `${rule.name} refuses what it cannot count, and the store cannot be asked`
   const says = `${rule.name} allows ${who} ${printLimit(limit.limit)}`
   if (retryAfterMs === null) return `${says}; a cost above ${limit.numbers.burst} never passes`
   return `${says}; next in ${printWait(retryAfterMs)}`

@@ -8,6 +8,8 @@ export const ERROR_CODES = {
     'The rules are refused; `faults` has everything that is wrong. The rules before stay in force.',
   invalid_options: 'An option is not what it must be; `field` says which one.',
   idempotency_conflict: 'The idempotency key was used within 5 minutes for another request.',
+  idempotency_in_progress:
+    'The first request with this idempotency key is still being decided; ask again in a moment.',
   not_supported: 'The store cannot do this; the message says which store can.',
   invalid_snapshot: 'The exported state cannot be read: damaged, or of another version.',
   closed: 'The limiter was closed.',

@@ -8,13 +8,21 @@ export class HoldTicket {
   /** How long it lives unless it is renewed. */
   readonly timeoutMs: number
   /** @internal */ readonly rows: HoldPlace['rows']
+  /** @internal */ readonly isDegraded: boolean
 
   /** @internal */
-  constructor(id: string, rows: HoldPlace['rows'], expiresAtMs: number, timeoutMs: number) {
+  constructor(
+    id: string,
+    rows: HoldPlace['rows'],
+    expiresAtMs: number,
+    timeoutMs: number,
+    isDegraded: boolean,
+  ) {
     this.id = id
     this.rows = rows
     this.expiresAtMs = expiresAtMs
     this.timeoutMs = timeoutMs
+    this.isDegraded = isDegraded
   }
 
   toJSON(): { id: string; expiresAtMs: number } {

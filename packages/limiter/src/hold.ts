@@ -14,6 +14,7 @@ interface Holding extends AsyncDisposable {
 export type Hold = (Allowed & Holding) | (Denied & Holding)
 
 interface Keeper {
+  /** Its new expiry, 0 if it has been lost, null if that could not be found out. */
   renew(ticket: HoldTicket): Promise<number | null>
   release(ticket: HoldTicket): Promise<boolean>
 }
@@ -23,12 +24,21 @@ export class HoldRecord extends DecisionRecord {
   private ticket: HoldTicket | null
   private timer: ReturnType<typeof setTimeout> | undefined
   private readonly loss = new AbortController()
+  /** By this process's clock: until then the hold is certainly held. */
+  private heldUntil: number
 
-  constructor(decision: DecisionRecord, keeper: Keeper) {
+  /** `askedAt`: when the hold was asked for, by `performance.now`. */
+  constructor(decision: DecisionRecord, keeper: Keeper, askedAt: number) {
     super(...decision.parts)
     this.keeper = keeper
     this.ticket = this.hold
+    this.heldUntil = askedAt + this.lifeMs
     this.schedule()
+  }
+
+  /** A little less than the store gives it: clocks differ in speed. */
+  private get lifeMs(): number {
+    return 0.995 * (this.ticket?.timeoutMs ?? 0)
   }
 
   get signal(): AbortSignal {
@@ -42,18 +52,21 @@ export class HoldRecord extends DecisionRecord {
   /** A third of its life, so that two renewals may fail. The timer keeps no process alive. */
   private schedule(): void {
     if (this.ticket === null) return
+    const left = Math.max(0, this.heldUntil - performance.now())
     this.timer = setTimeout(
       () => void this.renewOnce(),
-      Math.min(this.ticket.timeoutMs / 3, 2 ** 31 - 1),
+      Math.min(this.ticket.timeoutMs / 3, left, 2 ** 31 - 1),
     )
     this.timer.unref()
   }
 
   private async renewOnce(): Promise<void> {
     if (this.ticket === null) return
-    const expiry = await this.keeper.renew(this.ticket).catch(() => undefined)
+    const askedAt = performance.now()
+    const expiry = await this.keeper.renew(this.ticket)
     if (this.ticket === null) return
-    if (expiry === null) {
+    if (expiry !== null && expiry > 0) this.heldUntil = askedAt + this.lifeMs
+    if (expiry === 0 || performance.now() >= this.heldUntil) {
       this.ticket = null
       this.loss.abort(new Error('the hold was lost: it was not renewed before its time-out'))
     } else this.schedule()

@@ -121,8 +121,14 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
     return byUnit(changes, await this.#decider.store.grant(changes, transaction.now))
   }
 
-  /** Gives back all that a subject has used, of every rule or of the one named. Answers how many counters were in use. */
-  async reset(subject: Subject<Scope>, options: { readonly rule?: string } = {}): Promise<number> {
+  /**
+   * Gives back all that a subject has used, of every rule or of the one named. Answers how many counters
+   * were in use; null if the store could not be asked, and whether it was done is not known.
+   */
+  async reset(
+    subject: Subject<Scope>,
+    options: { readonly rule?: string } = {},
+  ): Promise<number | null> {
     const { rules } = this.#decider
     const family = options.rule?.split('@')[0]
     if (family !== undefined && !rules.families.has(family))
@@ -157,17 +163,27 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
   async hold(request: Request<Scope>): Promise<Hold> {
     requireRequest(request)
     const holdId = request.holdId ?? newHoldId()
-    const hold = new HoldRecord(await this.#decider.decide({ ...request, holdId }), {
-      renew: (ticket) => this.renew(ticket),
-      release: (ticket) => this.release(ticket),
-    })
+    const askedAt = performance.now()
+    const { store } = this.#decider
+    const keeper = {
+      renew: async (ticket: HoldTicket) => store.renew(ticket, this.#decider.now()),
+      release: (ticket: HoldTicket) => this.release(ticket),
+    }
+    const decision = await this.#decider.decide({ ...request, holdId })
+    const hold = new HoldRecord(decision, keeper, askedAt)
     return hold as Hold
   }
 
-  /** Makes a hold live on; its new expiry in milliseconds, or null: it has been lost. */
+  /**
+   * Makes a hold live on; its new expiry in milliseconds, or null: it has been lost. Where the store
+   * cannot be asked, the expiry that is known stands until it has passed.
+   */
   async renew(hold: HoldOrRequest<Scope>): Promise<number | null> {
-    const expiry = await this.#decider.store.renew(this.#placeOf(hold), this.#decider.now())
-    return expiry === 0 ? null : Math.floor(expiry / 1000)
+    const now = this.#decider.now()
+    const expiry = await this.#decider.store.renew(this.#placeOf(hold), now)
+    if (expiry !== null) return expiry === 0 ? null : Math.floor(expiry / 1000)
+    const known = hold instanceof HoldTicket ? hold.expiresAtMs : 0
+    return known > now / 1000 ? known : null
   }
 
   /** Whether anything was held. Releasing twice frees nobody else's. */

@@ -1,5 +1,14 @@
 /** Which limit gives a decision its top-level numbers. */
-import { GO_AT, NEVER, REMAINING, STATUS, VERDICT_WIDTH, YES } from './algorithms/verdict.js'
+import {
+  GO_AT,
+  NEVER,
+  REMAINING,
+  SHUT,
+  STATUS,
+  UNCOUNTED,
+  VERDICT_WIDTH,
+  YES,
+} from './algorithms/verdict.js'
 import type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
 import { ALLOWED, FIRST_VERDICT, type Verdicts } from './store/store.js'
 
@@ -42,8 +51,9 @@ export function topLimit(rules: readonly CompiledRule[], verdicts: Verdicts): vo
   top.left = lowest >= 2 ? lowest - 2 : lowest
 }
 
-/** The part that is left, from 0 to 1; 2 more for buckets that space requests. */
+/** The part that is left, from 0 to 1; 2 more for buckets that space requests; most where nothing was counted. */
 function fullness({ numbers, spaces }: CompiledLimit, verdicts: Verdicts, at: number): number {
+  if (verdicts[at + STATUS] === UNCOUNTED) return 4
   const left = verdicts[at + REMAINING]! / numbers.burst
   return spaces ? left + 2 : left
 }
@@ -51,6 +61,6 @@ function fullness({ numbers, spaces }: CompiledLimit, verdicts: Verdicts, at: nu
 /** The later the retry, the lower. */
 function urgency(verdicts: Verdicts, at: number): number {
   const status = verdicts[at + STATUS]!
-  if (status === YES) return Number.POSITIVE_INFINITY
-  return status === NEVER ? Number.NEGATIVE_INFINITY : -verdicts[at + GO_AT]!
+  if (status === YES || status === UNCOUNTED) return Number.POSITIVE_INFINITY
+  return status === NEVER || status === SHUT ? Number.NEGATIVE_INFINITY : -verdicts[at + GO_AT]!
 }

@@ -108,8 +108,11 @@ function idempotencyOf(
   subject.sort(([a], [b]) => (a < b ? -1 : 1))
   const costs = Object.entries(asked.costs ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
   const { resource, method, tier } = asked
+  const [scope, value] = subject[0] ?? [NOBODY, NOBODY]
   return {
-    key: JSON.stringify([subject[0] ?? NOBODY, key]),
+    scope,
+    value,
+    id: key,
     fingerprint: JSON.stringify([
       subject,
       resource,

@@ -4,7 +4,13 @@
  * or from none. `beside` is what a log or a concurrency limit keeps outside the row.
  */
 import { BUCKET_WIDTH, bucketEmptyAt, decideBucket, takeBucket } from './bucket.js'
-import { chargeBucket, grantBucket, refundBucket, resetBucket } from './bucket-changes.js'
+import {
+  chargeBucket,
+  grantBucket,
+  raiseBucket,
+  refundBucket,
+  resetBucket,
+} from './bucket-changes.js'
 import { decideConcurrency, type Holds, releaseAll, takeConcurrency } from './concurrency.js'
 import {
   chargeFixedWindow,
@@ -12,6 +18,7 @@ import {
   FIXED_WINDOW_WIDTH,
   fixedWindowEmptyAt,
   grantFixedWindow,
+  raiseFixedWindow,
   refundFixedWindow,
   takeFixedWindow,
 } from './fixed-window.js'
@@ -27,6 +34,7 @@ import {
   chargeSlidingCounter,
   decideSlidingCounter,
   grantSlidingCounter,
+  raiseSlidingCounter,
   refundSlidingCounter,
   resetSlidingCounter,
   SLIDING_COUNTER_WIDTH,
@@ -38,6 +46,7 @@ import {
   decideSlidingLog,
   grantSlidingLog,
   type LogEntries,
+  raiseSlidingLog,
   refundSlidingLog,
   SLIDING_LOG_WIDTH,
   slidingLogEmptyAt,
@@ -164,6 +173,27 @@ export function charge(
   if (kind === FIXED_WINDOW) return chargeFixedWindow(row, at, limit, n, now)
   if (kind === SLIDING_COUNTER) return chargeSlidingCounter(row, at, limit, n, now)
   if (kind === SLIDING_LOG) return chargeSlidingLog(row, at, limit, n, now, beside as LogEntries)
+  return 0
+}
+
+/**
+ * Makes what is used at least n, and no more than full; returns how much was added. Said twice it adds
+ * nothing: for those who come back from deciding by themselves, where the first speaks for all.
+ */
+export function atLeast(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  n: number,
+  now: number,
+  beside: Beside,
+): number {
+  const kind = limit.kind
+  const used = Math.min(n, limit.burst)
+  if (kind === BUCKET) return raiseBucket(row, at, limit, used, now)
+  if (kind === FIXED_WINDOW) return raiseFixedWindow(row, at, limit, used, now)
+  if (kind === SLIDING_COUNTER) return raiseSlidingCounter(row, at, limit, used, now)
+  if (kind === SLIDING_LOG) return raiseSlidingLog(row, at, limit, used, now, beside as LogEntries)
   return 0
 }
 

@@ -109,6 +109,22 @@ export function chargeBucket(
   return taken
 }
 
+/** Makes what is used at least n, which is no more than the burst; returns how much was added. */
+export function raiseBucket(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  n: number,
+  now: number,
+): number {
+  current(row, at, limit, now)
+  const used = usedUp(limit, now)
+  if (used >= n) return 0
+  span(n, limit)
+  write(row, at, limit, now + spanned[0]!, spanned[1]!, now)
+  return n - used
+}
+
 /**
  * Makes the bucket full; returns what was used, by the amount it was written under or the one in force,
  * whichever is more. The caller voids every older receipt.

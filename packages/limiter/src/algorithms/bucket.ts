@@ -160,7 +160,17 @@ function decideParts(
   out[o + GO_AT] = goAt
 }
 
-/** The same where a token's time is whole microseconds, so that no fraction exists: most limits. */
+/**
+ * TAT after a take where a token's time is whole microseconds, so that no fraction exists: most limits.
+ * -1 if that lies further ahead than the burst.
+ */
+export function nextTat(t: number, limit: LimitNumbers, cost: number, now: number): number {
+  const next = Math.max(t, now) + cost * limit.whole
+  if (next > now + limit.burstWhole) return -1
+  return next
+}
+
+/** The decision for such a limit. */
 function decideWhole(
   t: number,
   limit: LimitNumbers,
@@ -179,12 +189,12 @@ function decideWhole(
     out[o + GO_AT] = 0
     return
   }
-  const newT = t + cost * limit.whole
-  out[o + MARK] = newT
+  const next = nextTat(t, limit, cost, now)
+  out[o + MARK] = next
   out[o + MARK_REST] = 0
-  if (newT > top) {
+  if (next < 0) {
     out[o + STATUS] = NOT_NOW
-    out[o + GO_AT] = newT - limit.burstWhole
+    out[o + GO_AT] = t + cost * limit.whole - limit.burstWhole
     return
   }
   out[o + STATUS] = YES

@@ -88,12 +88,12 @@ export function takeFixedWindow(
   o: number,
 ): void {
   const start = out[o + MARK]!
-  add(row, at, start, cost)
+  addToWindow(row, at, start, cost)
   out[o + REMAINING] = out[o + REMAINING]! - cost
   out[o + RESET_AT] = endOf(limit, start)
 }
 
-function add(row: Numbers, at: number, start: number, cost: number): void {
+function addToWindow(row: Numbers, at: number, start: number, cost: number): void {
   if (row[at + START]! < start) {
     row[at + START] = start
     row[at + COUNT] = 0
@@ -133,8 +133,24 @@ export function chargeFixedWindow(
   n: number,
   now: number,
 ): number {
-  add(row, at, Math.max(row[at + START]!, startOf(limit, now)), n)
+  addToWindow(row, at, Math.max(row[at + START]!, startOf(limit, now)), n)
   return n
+}
+
+/** Makes the window's count at least n; returns how much was added. */
+export function raiseFixedWindow(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  n: number,
+  now: number,
+): number {
+  const start = Math.max(row[at + START]!, startOf(limit, now))
+  let count = 0
+  if (row[at + START] === start) count = row[at + COUNT]!
+  const missing = Math.max(0, n - count)
+  addToWindow(row, at, start, missing)
+  return missing
 }
 
 export function fixedWindowEmptyAt(row: Numbers, at: number, limit: LimitNumbers): number {

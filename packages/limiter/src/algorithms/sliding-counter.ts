@@ -40,7 +40,7 @@ function roll(row: Numbers, at: number, limit: LimitNumbers, now: number): void 
   }
 }
 
-function write(row: Numbers, at: number): void {
+function writeRolled(row: Numbers, at: number): void {
   row[at + START] = rolled[START]!
   row[at + BEFORE] = rolled[BEFORE]!
   row[at + COUNT] = rolled[COUNT]!
@@ -127,7 +127,7 @@ export function refundSlidingCounter(
   if (from < 0) return 0
   const given = Math.min(n, rolled[from]!)
   rolled[from] = rolled[from]! - given
-  write(row, at)
+  writeRolled(row, at)
   return given
 }
 
@@ -151,8 +151,26 @@ export function chargeSlidingCounter(
 ): number {
   roll(row, at, limit, now)
   rolled[COUNT] = rolled[COUNT]! + n
-  write(row, at)
+  writeRolled(row, at)
   return n
+}
+
+/** Makes what is used at least n; returns how much was added. */
+export function raiseSlidingCounter(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  n: number,
+  now: number,
+): number {
+  roll(row, at, limit, now)
+  return chargeSlidingCounter(
+    row,
+    at,
+    limit,
+    Math.max(0, n - rolled[COUNT]! - weighted(limit, now)),
+    now,
+  )
 }
 
 export function resetSlidingCounter(
@@ -165,7 +183,7 @@ export function resetSlidingCounter(
   const used = rolled[COUNT]! + weighted(limit, now)
   rolled[BEFORE] = 0
   rolled[COUNT] = 0
-  write(row, at)
+  writeRolled(row, at)
   return used
 }
 

@@ -184,6 +184,21 @@ export function chargeSlidingLog(
   return n
 }
 
+/** Makes what is used at least n; returns how much was added. */
+export function raiseSlidingLog(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  n: number,
+  now: number,
+  entries: LogEntries,
+): number {
+  measure(limit, entries, Math.max(now, row[at + SEEN]!))
+  const missing = n - (row[at + SUM]! - left[1]!)
+  if (missing <= 0) return 0
+  return chargeSlidingLog(row, at, limit, missing, now, entries)
+}
+
 /** A log whose entries were given back still knows the latest time. */
 export function slidingLogEmptyAt(
   row: Numbers,

@@ -3,7 +3,7 @@
  * The draft is still moving, so its forms are named by version and chosen.
  */
 import { CONCURRENCY } from '../algorithms/limit-numbers.js'
-import { GO_AT, NOT_NOW, REMAINING, RESET_AT, STATUS } from '../algorithms/verdict.js'
+import { GO_AT, NOT_NOW, REMAINING, RESET_AT, STATUS, UNCOUNTED } from '../algorithms/verdict.js'
 import type { DecisionRecord } from '../decision-record.js'
 import type { TopLimit } from '../top-limit.js'
 
@@ -43,7 +43,7 @@ export function headersOf(
     if (retryAfterMs !== null)
       headers['Retry-After'] = String(Math.max(1, Math.ceil(retryAfterMs / 1000)))
   }
-  if (top !== null) {
+  if (top !== null && decision.remaining !== null) {
     for (const family of families) Object.assign(headers, EMITTERS[family](decision, top))
   }
   return Object.assign(headers, situation(decision))
@@ -86,7 +86,7 @@ function structured(decision: DecisionRecord): Headers {
   const named = new Set<string>()
   for (const item of decision.eachLimit()) {
     const { rule, limit, at } = item
-    if (rule.shadow) continue
+    if (rule.shadow || decision.verdicts[at + STATUS]! >= UNCOUNTED) continue
     const window = wholeSeconds(decision, item)
     let name = named.has(rule.name) ? `${rule.name}-${window}` : rule.name
     for (let i = 2; named.has(name); i++) name = `${rule.name}-${window}-${i}`

@@ -19,28 +19,59 @@ export interface Transaction {
   readonly idempotency: Idempotency | null
   /** Set by a store that answers with an earlier request's verdicts: that request. */
   readonly replayOf: Transaction | null
+  /** Another instance asked this: what it took is that one's to give back. */
+  readonly isForeign?: boolean
   /** This instance's clock in microseconds. A store with a clock of its own decides by that one. */
   readonly now: number
 }
 
 export interface Idempotency {
-  /** The caller's key, with the subject it belongs to. */
-  readonly key: string
+  /** Whose key it is: the request's first scope by name, and its value; empty where it has none. */
+  readonly scope: string
+  readonly value: string
+  /** The caller's key. */
+  readonly id: string
   /** Everything that makes it the same request. */
   readonly fingerprint: string
 }
 
 /**
- * The answer: allowed (1 or 0), the time of the decision, then VERDICT_WIDTH numbers for each limit of
- * each rule in order.
+ * The answer: allowed (1 or 0), the time of the decision, how it is degraded, then VERDICT_WIDTH numbers
+ * for each limit of each rule in order.
  */
 export type Verdicts = readonly number[]
 export const ALLOWED = 0
 export const DECIDED_AT = 1
-export const FIRST_VERDICT = 2
+/** 0, or 1 + the reason's place in DEGRADED_REASONS: the answer was given without the store. */
+export const DEGRADED = 2
+export const FIRST_VERDICT = 3
+
+/** Why a store could not be asked. */
+export const DEGRADED_REASONS = [
+  'store_timeout',
+  'store_unreachable',
+  'store_refused',
+  'breaker_open',
+  'store_returning',
+] as const
+export type DegradedReason = (typeof DEGRADED_REASONS)[number]
+
+/** Why a store did not answer, and whether what it was asked may have been done all the same. */
+export class StoreFailure extends Error {
+  readonly reason: DegradedReason
+  readonly mayHaveRun: boolean
+
+  constructor(reason: DegradedReason, mayHaveRun: boolean, cause?: unknown) {
+    super(cause instanceof Error ? cause.message : reason, { cause })
+    this.reason = reason
+    this.mayHaveRun = mayHaveRun
+  }
+}
 
 /** Thrown or rejected by `consume` where a key was used for another request. */
 export class IdempotencyConflict extends Error {}
+/** The same where the request with this key is still being decided. */
+export class IdempotencyInProgress extends Error {}
 
 /** A limit in force, whose counter, and by how much to change it. */
 export interface LimitChange {
@@ -70,13 +101,16 @@ export interface Store {
   grant(changes: readonly LimitChange[], now: number): Answer<number[]>
   /** Takes whatever is left: what is missing is debt. Answers how much of each. */
   charge(changes: readonly LimitChange[], now: number): Answer<number[]>
-  /** Gives back all that these values have used of these rules' rows; answers how many rows were in use. */
+  /**
+   * Gives back all that these values have used of these rules' rows; answers how many rows were in use,
+   * null if the store could not be asked.
+   */
   reset(
     rows: readonly { readonly family: Family; readonly value: string }[],
     now: number,
-  ): Answer<number>
-  /** The hold's new expiry in microseconds, the earliest of its limits'; 0 if it has been lost. */
-  renew(hold: HoldPlace, now: number): Answer<number>
+  ): Answer<number | null>
+  /** The hold's new expiry in microseconds, the earliest of its limits'; 0 if it has been lost, null if the store could not be asked. */
+  renew(hold: HoldPlace, now: number): Answer<number | null>
   /** Whether anything was held. */
   release(hold: HoldPlace, now: number): Answer<boolean>
   /** These rules are in force now; rows of families that are gone may be forgotten. */
@@ -87,6 +121,8 @@ export interface Store {
 /** The rows that hold an id. */
 export interface HoldPlace {
   readonly id: string
+  /** Taken while the store could not be asked. */
+  readonly isDegraded?: boolean
   readonly rows: readonly { readonly rule: CompiledRule; readonly value: string }[]
 }
 

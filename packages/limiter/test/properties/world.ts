@@ -52,7 +52,7 @@ export class World {
     return this.limiter.reserve({ subject: SUBJECT, costs: costsOf(estimate) })
   }
 
-  reset(): Promise<number> {
+  reset(): Promise<number | null> {
     return this.limiter.reset(SUBJECT)
   }
 

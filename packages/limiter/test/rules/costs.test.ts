@@ -128,7 +128,7 @@ describe('the table of costs', () => {
     const left = async (request: Request<'user'>) => {
       const subject = { user: `${Math.random()}` }
       const { limits } = await limiter.check({ ...request, subject })
-      return limits.map(({ remaining }) => 1000 - remaining)
+      return limits.map(({ remaining }) => 1000 - remaining!)
     }
     expect(await left({ resource: '/x' })).toEqual([5, 70])
     expect(await left({ resource: '/x', cost: 2 })).toEqual([2, 70])

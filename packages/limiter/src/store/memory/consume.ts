@@ -23,6 +23,7 @@ import {
   ALLOWED,
   costOf,
   DECIDED_AT,
+  DEGRADED,
   FIRST_VERDICT,
   type Transaction,
   type Verdicts,
@@ -62,6 +63,7 @@ export function consume(tables: Tables, transaction: Transaction): Verdicts {
   }
   out[ALLOWED] = allowed ? 1 : 0
   out[DECIDED_AT] = now
+  out[DEGRADED] = 0
   if (allowed && !transaction.dryRun) takeAll(transaction, out)
   return out
 }
@@ -110,9 +112,9 @@ function newVerdicts(rules: readonly CompiledRule[]): number[] {
   for (let i = 0; i < rules.length; i++) limits += rules[i]!.limits.length
   // biome-ignore format: a row for each limit
   switch (limits) {
-    case 1: return [.5, .5,  .5, .5, .5, .5, .5, .5, .5]
-    case 2: return [.5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
-    case 3: return [.5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
+    case 1: return [.5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
+    case 2: return [.5, .5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
+    case 3: return [.5, .5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
     default: return BLANK_VERDICTS.slice(0, FIRST_VERDICT + limits * VERDICT_WIDTH)
   }
 }

@@ -23,19 +23,20 @@ export class IdempotencyBook {
     return this.#answers.size
   }
 
-  find({ key, fingerprint }: Idempotency, now: number): Answered | undefined {
-    const answer = this.#answers.get(key)
+  find({ scope, value, id, fingerprint }: Idempotency, now: number): Answered | undefined {
+    const answer = this.#answers.get(keyOf(scope, value, id))
     if (answer === undefined || answer.until <= now) return undefined
     if (answer.fingerprint !== fingerprint) throw new IdempotencyConflict()
     return answer
   }
 
   add(
-    { key, fingerprint }: Idempotency,
+    { scope, value, id, fingerprint }: Idempotency,
     transaction: Transaction,
     verdicts: Verdicts,
     now: number,
   ): void {
+    const key = keyOf(scope, value, id)
     this.#answers.delete(key)
     this.#answers.set(key, { fingerprint, transaction, verdicts, until: now + IDEMPOTENCY_US })
     for (const [oldest, { until }] of this.#answers) {
@@ -43,4 +44,8 @@ export class IdempotencyBook {
       this.#answers.delete(oldest)
     }
   }
+}
+
+function keyOf(scope: string, value: string, id: string): string {
+  return JSON.stringify([scope, value, id])
 }

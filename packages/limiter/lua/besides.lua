@@ -1,0 +1,92 @@
+-- What logs and holds keep beside their row, each under a key of its own with the row's tag.
+-- A log is a list of packed (stamp, cost), read in pieces. Beyond its end it frees enough for anyone, so
+-- that a log which lost its row, or a row its log, ends every search.
+local PIECE = 32
+local Log = {}
+Log.__index = Log
+function Log:count() return self.n end
+function Log:entry(i)
+  local piece = floor(i / PIECE)
+  local found = self.pieces[piece]
+  if not found then
+    found = call('LRANGE', self.key, piece * PIECE, piece * PIECE + PIECE - 1)
+    self.pieces[piece] = found
+  end
+  return found[i - piece * PIECE + 1]
+end
+function Log:stamp(i)
+  if i >= self.n then return now end
+  return (read('<d', self:entry(i)))
+end
+function Log:cost(i)
+  if i >= self.n then return 9007199254740991 end
+  return (read('<d', self:entry(i), 9))
+end
+function Log:setCost(i, cost)
+  call('LSET', self.key, i, pack('<dd', self:stamp(i), cost))
+  self.pieces = {}
+end
+function Log:push(stamp, cost)
+  if self.n == 0 then call('DEL', self.key) end
+  call('RPUSH', self.key, pack('<dd', stamp, cost))
+  self.n, self.pieces = self.n + 1, {}
+end
+function Log:dropOldest(n)
+  if n == 0 then return end
+  call('LTRIM', self.key, n, -1)
+  self.n, self.pieces = self.n - n, {}
+end
+function Log:dropNewest()
+  call('RPOP', self.key)
+  self.n, self.pieces = self.n - 1, {}
+end
+
+-- Holds are a sorted set: `id/1` to `id/cost`, each with its expiry.
+local Holds = {}
+Holds.__index = Holds
+function Holds:live(time) return call('ZCOUNT', self.key, format('(%.0f', time), '+inf') end
+function Holds:nthExpiry(n, time)
+  local found = call('ZRANGEBYSCORE', self.key, format('(%.0f', time), '+inf', 'WITHSCORES', 'LIMIT', n - 1, 1)
+  return tonumber(found[2]) or time
+end
+function Holds:lastExpiry()
+  local found = call('ZRANGE', self.key, -1, -1, 'WITHSCORES')
+  return tonumber(found[2]) or 0
+end
+function Holds:expiryOf(id) return tonumber(call('ZSCORE', self.key, id .. '/1') or 0) end
+function Holds:renew(id, expiry)
+  local k = 1
+  while call('ZSCORE', self.key, id .. '/' .. k) do
+    call('ZADD', self.key, 'GT', format('%.0f', expiry), id .. '/' .. k)
+    k = k + 1
+  end
+end
+function Holds:add(id, cost, expiry)
+  self:remove(id)
+  for k = 1, cost do call('ZADD', self.key, format('%.0f', expiry), id .. '/' .. k) end
+end
+function Holds:dropExpired(time) call('ZREMRANGEBYSCORE', self.key, '-inf', format('%.0f', time)) end
+function Holds:remove(id)
+  local k = 1
+  while call('ZREM', self.key, id .. '/' .. k) == 1 do k = k + 1 end
+  return k - 1
+end
+function Holds:removeAll() call('DEL', self.key) end
+
+-- One for each limit that has one; their keys follow the row's. A row that is gone has no log.
+local function besidesOf(rule, w, key)
+  local besides = {}
+  for j = 1, rule.count do
+    local limit = rule.limits[j]
+    if limit.kind == 3 then
+      key = key + 1
+      local n = w.found and call('LLEN', KEYS[key]) or 0
+      if n == 0 then w.row[limit.at + 1] = 0 end
+      besides[j] = setmetatable({ key = KEYS[key], n = n, pieces = {} }, Log)
+    elseif limit.kind == 4 then
+      key = key + 1
+      besides[j] = setmetatable({ key = KEYS[key] }, Holds)
+    end
+  end
+  return besides, key
+end

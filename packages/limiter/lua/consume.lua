@@ -1,0 +1,98 @@
+local out, reply, letters, opened, sumsAt = {}, { now, '' }, {}, {}, {}
+local key, size = 0, 2
+local slow
+
+-- Writes a row in the layout that it has: nothing but TATs, `last` and `taken` change.
+-- `sums` is what follows them, false where there is no row yet.
+local function saveTats(rule, tats, sums, rowKey, cost, o)
+  local goes = 0
+  for j = 1, rule.count do
+    local t = out[o + j]
+    if t >= 0 then
+      local limit = rule.limits[j]
+      tats[limit.place] = t
+      if limit.rest > 0 then tats[limit.place + 1] = out[o + j + 0.5] end
+      if limit.slowdown > 1 then t = now + ceil((t - now) * limit.slowdown) end
+      if t > goes then goes = t end
+    end
+  end
+  if goes == 0 then return end
+  goes = goes + 1 + GRACE
+  if now > tats[3] then tats[3] = now end
+  tats[4] = tats[4] + cost
+  if sums and goes <= tats[1] then
+    call('SETRANGE', rowKey, rule.after, pack(rule.tats, unpack(tats, 1, rule.last)))
+    return
+  end
+  tats[1] = goes + STEP
+  local mark = sums and sums ~= '' and 'R' or '-'
+  local value = rule.names .. mark .. pack(rule.tats, unpack(tats, 1, rule.last)) .. (sums or '')
+  call('SET', rowKey, value, 'PX', ceil((tats[1] - now) / 1000))
+end
+
+-- The rules of a transaction start at stream[at + 2]. False if one of them needs more than this: then
+-- nothing has been written.
+local function decidePlain(at, n, dry)
+  local allowed, o, first = true, 0, key
+  for i = 1, n do
+    local rule, cost = rules[stream[at + 2 * i]], stream[at + 2 * i + 1]
+    if not rule.plain then key = first return false end
+    key = key + 1
+    local value, length, tats = call('GET', KEYS[key]), rule.length, nil
+    if not value then
+      tats = { 0, now, 0, 0 }
+      for p = 5, rule.last do tats[p] = 0 end
+      value, sumsAt[i] = '', false
+    elseif sub(value, 1, length) == rule.names then
+      tats = { read(rule.tats, value, length + 2) }
+      sumsAt[i] = sub(value, length + 2 + 8 * rule.last)
+    else
+      key = first
+      return false
+    end
+    opened[i] = tats
+    reply[size + i] = value
+    local limits = rule.limits
+    for j = 1, rule.count do
+      local limit, next = limits[j], -1
+      if limit.rest == 0 then
+        next = nextTat(tats[limit.place], limit, cost, now)
+      else
+        local verdict = {}
+        decideTat(tats[limit.place], tats[limit.place + 1], limit, cost, now, verdict, 0)
+        if verdict[1] == 0 then next, out[o + j + 0.5] = verdict[5], verdict[6] end
+      end
+      out[o + j] = next
+      if next < 0 and not rule.shadow then allowed = false end
+    end
+    o = o + rule.count
+  end
+  size = size + n
+  if allowed and not dry then
+    o = 0
+    for i = 1, n do
+      local rule = rules[stream[at + 2 * i]]
+      saveTats(rule, opened[i], sumsAt[i], KEYS[first + i], stream[at + 2 * i + 1], o)
+      o = o + rule.count
+    end
+  end
+  letters[#letters + 1] = allowed and '1' or '0'
+  return true
+end
+
+local at = 3
+while at <= streamEnd do
+  local times, dry, hold, once, n = stream[at], stream[at + 1] == 1, stream[at + 2], stream[at + 3], stream[at + 4]
+  at = at + 3
+  for _ = 1, times do
+    if once > 0 or not decidePlain(at, n, dry) then
+      slow = slow or wide()
+      local letter
+      key, size, letter = slow(at, n, dry, hold > 0 and ARGV[hold] or '', once, key, size, reply)
+      letters[#letters + 1] = letter
+    end
+  end
+  at = at + 2 + 2 * n
+end
+reply[2] = table.concat(letters)
+return reply

@@ -1,0 +1,117 @@
+-- Rows as they are kept in Redis: one string for all limits of one rule and one subject value,
+--   1t60000000=10,f3600000000;-  then doubles: expires, birth, last, taken, and each column's numbers.
+-- The text names the columns: a letter for the algorithm, the window, of buckets the amount that they
+-- were written under. Whoever finds columns that he knows uses them, so that changed rules carry use over.
+-- The mark after it is R where tokens were ever given back: then their sum follows for each column.
+--   expires  when the key may go; it is moved in steps, so that most writes leave the key's TTL alone
+--   birth    when the row was made: a receipt from before is worth nothing
+--   last     the latest time that wrote it
+--   taken    all that was ever taken, for telling whose part of it is how large
+local format, gmatch, match = string.format, string.gmatch, string.match
+
+local function isWhole(window, amount) return window - floor(window / amount) * amount == 0 end
+
+-- Numbers of a column, by its letter.
+local SIZES = { f = 2, s = 3, e = 2, c = 0 }
+
+-- The row in the algorithms' own numbers, whatever it was written with. `value` is false where there is none.
+local function open(rule, value)
+  local row, sums, extras, names, index = {}, {}, {}, {}, {}
+  local w = {
+    row = row, sums = sums, extras = extras, names = names, expires = 0, birth = now, last = 0, taken = 0,
+  }
+  for i = 1, rule.width do row[i] = 0 end
+  for name in gmatch(sub(rule.names, 2, -2), '[^,]+') do
+    local bare = match(name, '^[^=]+')
+    names[#names + 1] = bare
+    sums[#names] = 0
+    index[bare] = #names
+  end
+  local text = value and match(value, '^1([^;]*);')
+  if not text then return w end
+  w.found = true
+  local p, places = 0, {}
+  w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, #text + 4)
+  for name in gmatch(text, '[^,]+') do
+    local bare, amount = match(name, '^([^=]+)=?(%d*)$')
+    amount = tonumber(amount)
+    local window = tonumber(match(bare, '^%a(%d+)')) or 2764800000000
+    local count = amount and (isWhole(window, amount) and 1 or 2) or SIZES[sub(bare, 1, 1)]
+    local numbers = { read('<' .. rep('d', count), value, p) }
+    p = numbers[count + 1]
+    local j = index[bare]
+    if j then
+      local at = rule.limits[j].at
+      for i = 1, count do row[at + i] = numbers[i] end
+      if amount then
+        if count == 1 then row[at + 2] = 0 end
+        row[at + 3] = numbers[1] == 0 and 0 or amount
+        row[at + 4] = w.last
+      end
+    elseif count > 0 then
+      -- Another variant of the rule counts here: kept while it says anything.
+      local empty = amount and numbers[1] + 1 or max(numbers[1], numbers[2]) + 2 * window
+      if empty + GRACE > now then
+        extras[#extras + 1] =
+          { name = name, count = count, numbers = numbers, empty = empty, sum = 0, place = #places + 1 }
+      end
+    end
+    places[#places + 1] = j or 0
+  end
+  if sub(value, #text + 3, #text + 3) == 'R' then
+    local all = { read('<' .. rep('d', #places), value, p) }
+    for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
+    for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
+  end
+  return w
+end
+
+-- When the row may go, but for the grace. A slower variant of the rule may find it and take longer.
+local function goesAt(rule, w, besides)
+  local last = 0
+  for j = 1, rule.count do
+    local limit = rule.limits[j]
+    local empty = emptyAt(w.row, limit.at, limit, besides[j])
+    if limit.slowdown > 1 and empty > now then empty = now + ceil((empty - now) * limit.slowdown) end
+    if empty > last then last = empty end
+  end
+  for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empty end end
+  return last
+end
+
+-- Writes the row and sees to it that what it has beside lives as long.
+local function save(rule, key, w, besides)
+  local names, numbers, mark = {}, {}, '-'
+  local function put(value) numbers[#numbers + 1] = value end
+  local goes = goesAt(rule, w, besides) + GRACE
+  local keep = w.found and goes <= w.expires
+  if not keep then w.expires = max(w.expires, goes + STEP) end
+  put(w.expires) put(w.birth) put(w.last) put(w.taken)
+  for j = 1, rule.count do
+    local limit, at = rule.limits[j], rule.limits[j].at
+    names[j] = w.names[j]
+    if limit.kind == 0 then
+      local amount = w.row[at + 3]
+      if amount == 0 then amount = limit.amount end
+      names[j] = format('%s=%d', names[j], amount)
+      put(w.row[at + 1])
+      if not isWhole(limit.window, amount) then put(w.row[at + 2]) end
+    else
+      for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
+    end
+    if w.sums[j] > 0 then mark = 'R' end
+  end
+  for _, extra in ipairs(w.extras) do
+    names[#names + 1] = extra.name
+    for i = 1, extra.count do put(extra.numbers[i]) end
+    if extra.sum > 0 then mark = 'R' end
+  end
+  if mark == 'R' then
+    for j = 1, rule.count do put(w.sums[j]) end
+    for _, extra in ipairs(w.extras) do put(extra.sum) end
+  end
+  local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
+  local life = ceil((w.expires - now) / 1000)
+  if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
+  for _, beside in pairs(besides) do call('PEXPIRE', beside.key, life) end
+end

@@ -1,0 +1,112 @@
+/** @sluice/limiter/redis: counters in a Redis that many processes share, and what happens while it is away. */
+import { randomUUID } from 'node:crypto'
+import { SluiceError } from './errors.js'
+import { didYouMean, quote } from './faults.js'
+import type { BreakerState } from './resilience/breaker.js'
+import { SafetyNet } from './resilience/safety-net.js'
+import type { RuleSet } from './rules/rule-set.js'
+import { Keys } from './store/redis/keys.js'
+import { type RedisClient, redisPort } from './store/redis/redis-client.js'
+import { RedisStore } from './store/redis/redis-store.js'
+import type { Answer } from './store/store.js'
+
+export type { RedisClient } from './store/redis/redis-client.js'
+export {
+  ioredisClusterOptions,
+  ioredisOptions,
+  nodeRedisClusterOptions,
+  nodeRedisOptions,
+} from './store/redis/redis-client.js'
+export type { Store } from './store/store.js'
+
+export interface RedisStoreOptions {
+  /** How long a decision may wait for Redis, retry and redirects included, in milliseconds; 100 unless given. */
+  readonly deadlineMs?: number
+  /** How many instances share the limits, until they have counted each other; 1 unless given. */
+  readonly instances?: number
+  /** What every key starts with; `sluice` unless given. */
+  readonly prefix?: string
+  /** For tests: milliseconds since the epoch to decide by, instead of the server's clock. */
+  readonly testClock?: () => number
+}
+
+const OPTIONS = ['deadlineMs', 'instances', 'prefix', 'testClock']
+const BEAT_MS = 2000
+
+/** How the store is doing. */
+export interface RedisHealth {
+  readonly breaker: BreakerState
+  /** How far the store's clock is ahead of this instance's, in milliseconds, and how sure that is; null before the first call. */
+  readonly clock: { readonly aheadMs: number; readonly uncertainMs: number } | null
+  /** How many instances were counted. */
+  readonly instances: number
+}
+
+class SharedStore extends RedisStore {
+  readonly #net: SafetyNet
+  readonly #id = randomUUID()
+  #timer: ReturnType<typeof setInterval> | undefined
+
+  constructor(parts: ConstructorParameters<typeof RedisStore>[0], net: SafetyNet) {
+    super(parts)
+    this.#net = net
+  }
+
+  override use(rules: RuleSet): void {
+    super.use(rules)
+    if (this.#timer !== undefined) return
+    const beat = () => void this.beat(this.#id)
+    this.#timer = setInterval(beat, BEAT_MS)
+    this.#timer.unref()
+    beat()
+  }
+
+  override close(): Answer<void> {
+    clearInterval(this.#timer)
+    return super.close()
+  }
+
+  get health(): RedisHealth {
+    return {
+      breaker: this.#net.state,
+      clock: this.clock.reading,
+      instances: this.#net.instances,
+    }
+  }
+}
+
+/** The client stays the caller's: closing the limiter does not close it. */
+export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): SharedStore {
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
+  if (unknown !== undefined)
+    throw new SluiceError(
+      'invalid_options',
+      `unknown option ${quote(unknown)}${didYouMean(unknown, OPTIONS)}`,
+      { field: unknown },
+    )
+  const { testClock } = options
+  const deadlineMs = within('deadlineMs', options.deadlineMs ?? 100, 1, 60_000)
+  const instances = within('instances', options.instances ?? 1, 1, 1_000_000)
+  const storeTime = (now: number) => store.clock.at(now)
+  const net = new SafetyNet({ deadlineMs, instances, storeTime })
+  const store: SharedStore = new SharedStore(
+    {
+      port: redisPort(client),
+      safeguard: net,
+      keys: new Keys(options.prefix ?? 'sluice'),
+      deadlineMs,
+      time: testClock === undefined ? null : () => Math.round(testClock() * 1000),
+    },
+    net,
+  )
+  return store
+}
+
+function within(field: string, value: number, least: number, most: number): number {
+  if (Number.isInteger(value) && value >= least && value <= most) return value
+  throw new SluiceError(
+    'invalid_options',
+    `${field} is ${quote(value)}; expected a whole number from ${least} to ${most}`,
+    { field },
+  )
+}

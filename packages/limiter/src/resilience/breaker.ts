@@ -1,0 +1,72 @@
+/**
+ * Keeps an instance from asking a store that does not answer: closed, open after 5 failures in a row,
+ * half-open after 10 seconds (doubling to 60) for one probe at a time, closed after 2 successes.
+ */
+export type BreakerState = 'closed' | 'open' | 'half_open'
+
+const FAILURES = 5
+const SUCCESSES = 2
+const FIRST_PAUSE_MS = 10_000
+const LONGEST_PAUSE_MS = 60_000
+
+export class Breaker {
+  readonly #now: () => number
+  #state: BreakerState = 'closed'
+  #failures = 0
+  #successes = 0
+  #pauseMs = FIRST_PAUSE_MS
+  #openUntil = 0
+  #isProbing = false
+  /** When it last closed after having been open, in milliseconds of `now`. */
+  closedAt = Number.NEGATIVE_INFINITY
+
+  /** `now`: milliseconds that never go back. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  get state(): BreakerState {
+    if (this.#state === 'open' && this.#now() >= this.#openUntil) return 'half_open'
+    return this.#state
+  }
+
+  /** Whether the store may be asked now. Half-open, the first to ask is the probe; others are told no. */
+  admits(): boolean {
+    if (this.#state === 'closed') return true
+    if (this.#state === 'open') {
+      if (this.#now() < this.#openUntil) return false
+      this.#state = 'half_open'
+      this.#successes = 0
+      this.#isProbing = false
+    }
+    if (this.#isProbing) return false
+    this.#isProbing = true
+    return true
+  }
+
+  succeeded(): void {
+    this.#failures = 0
+    if (this.#state !== 'half_open') return
+    this.#isProbing = false
+    this.#successes++
+    if (this.#successes < SUCCESSES) return
+    this.#state = 'closed'
+    this.#pauseMs = FIRST_PAUSE_MS
+    this.closedAt = this.#now()
+  }
+
+  failed(): void {
+    this.#failures++
+    if (this.#state === 'closed' && this.#failures >= FAILURES) this.#open()
+    else if (this.#state === 'half_open') {
+      this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS)
+      this.#open()
+    }
+  }
+
+  #open(): void {
+    this.#state = 'open'
+    this.#isProbing = false
+    this.#openUntil = this.#now() + this.#pauseMs
+  }
+}

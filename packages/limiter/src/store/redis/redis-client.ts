@@ -1,0 +1,168 @@
+/**
+ * The Redis client is the caller's: ioredis (single, Sentinel, Cluster) or node-redis (single, cluster),
+ * known by what they look like. What a limiter needs of it, and what would harm it: a client that queues
+ * commands while it is offline answers long after everybody has gone, and one that sends again what it
+ * has not heard of counts twice.
+ */
+import { SluiceError } from '../../errors.js'
+
+/** A script's reply: whole numbers, and texts as bytes. */
+export type Reply = readonly (number | Buffer)[]
+
+export interface RedisPort {
+  readonly isCluster: boolean
+  /** Runs a script by its SHA or its text. All keys are of one slot. */
+  run(
+    command: 'EVALSHA' | 'EVAL',
+    script: string,
+    keys: readonly string[],
+    args: readonly (string | Buffer)[],
+  ): Promise<Reply>
+}
+
+type Argument = string | Buffer | number
+
+/** ioredis 5 or later. */
+export interface IoredisClient {
+  readonly options: object
+  evalshaBuffer(...args: Argument[]): Promise<unknown>
+  evalBuffer(...args: Argument[]): Promise<unknown>
+}
+
+/** node-redis 5 or later: `createClient`, `createSentinel`'s clients, `createCluster`. */
+export interface NodeRedisClient {
+  sendCommand(...args: never[]): Promise<unknown>
+}
+
+export type RedisClient = IoredisClient | NodeRedisClient
+
+/** Safe for `new Redis(url, ioredisOptions)`, also with `sentinels`. */
+export const ioredisOptions = {
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: 1000,
+  socketTimeout: 1000,
+} as const
+
+/** Safe for `new Redis.Cluster(nodes, ioredisClusterOptions)`. */
+export const ioredisClusterOptions = {
+  enableOfflineQueue: false,
+  retryDelayOnFailover: 0,
+  retryDelayOnClusterDown: 0,
+  retryDelayOnTryAgain: 2,
+  maxRedirections: 8,
+  redisOptions: { autoResendUnfulfilledCommands: false, connectTimeout: 1000, socketTimeout: 1000 },
+} as const
+
+/** Safe for `createClient({ url, ...nodeRedisOptions })`. */
+export const nodeRedisOptions = {
+  disableOfflineQueue: true,
+  socket: { connectTimeout: 1000, socketTimeout: 5000 },
+} as const
+
+/** Safe for `createCluster({ rootNodes, ...nodeRedisClusterOptions })`. */
+export const nodeRedisClusterOptions = { defaults: nodeRedisOptions } as const
+
+export function redisPort(client: unknown): RedisPort {
+  if (typeof client === 'object' && client !== null) {
+    if (hasMethods(client, 'evalshaBuffer', 'evalBuffer')) {
+      checkIoredis(client)
+      return ioredisPort(client as IoredisClient, isIoredisCluster(client))
+    }
+    if (hasMethods(client, 'sendCommand')) {
+      const isCluster = 'masters' in client
+      checkNodeRedis(client, isCluster)
+      return nodeRedisPort(client as NodeRedisClient, isCluster)
+    }
+  }
+  throw refused('is no Redis client that is known; expected one of ioredis or node-redis')
+}
+
+function ioredisPort(client: IoredisClient, isCluster: boolean): RedisPort {
+  return {
+    isCluster,
+    run: (command, script, keys, args) =>
+      (command === 'EVALSHA'
+        ? client.evalshaBuffer(script, keys.length, ...keys, ...args)
+        : client.evalBuffer(script, keys.length, ...keys, ...args)) as Promise<Reply>,
+  }
+}
+
+/** Texts as bytes: the type that starts with $ in the protocol. */
+const AS_BYTES = { typeMapping: { 36: Buffer } }
+
+function nodeRedisPort(client: NodeRedisClient, isCluster: boolean): RedisPort {
+  const send = client.sendCommand.bind(client) as (...args: unknown[]) => Promise<unknown>
+  return {
+    isCluster,
+    run: (command, script, keys, args) => {
+      const words = [command, script, String(keys.length), ...keys, ...args]
+      return (
+        isCluster ? send(keys[0], false, words, AS_BYTES) : send(words, AS_BYTES)
+      ) as Promise<Reply>
+    },
+  }
+}
+
+function hasMethods(client: object, ...names: string[]): boolean {
+  return names.every((name) => typeof (client as Record<string, unknown>)[name] === 'function')
+}
+
+type Options = Readonly<Record<string, unknown>>
+
+function optionsOf(value: unknown): Options {
+  return typeof value === 'object' && value !== null ? (value as Options) : {}
+}
+
+function isIoredisCluster(client: object): boolean {
+  return (client as { isCluster?: unknown }).isCluster === true
+}
+
+function checkIoredis(client: object): void {
+  const options = optionsOf((client as { options?: unknown }).options)
+  const isCluster = isIoredisCluster(client)
+  const connection = isCluster ? optionsOf(options['redisOptions']) : options
+  const helper = isCluster ? 'ioredisClusterOptions' : 'ioredisOptions'
+  const where = isCluster ? 'redisOptions.' : ''
+  require(options['enableOfflineQueue'] ===
+    false, 'queues commands while it is offline, which answers them too late and all at once', 'enableOfflineQueue: false', helper)
+  require(connection['autoResendUnfulfilledCommands'] ===
+    false, 'sends unanswered commands again after a reconnect, which counts them twice', `${where}autoResendUnfulfilledCommands: false`, helper)
+  if (isCluster)
+    require(options['retryDelayOnFailover'] ===
+      0, 'sends unanswered commands again after a failover, which counts them twice', 'retryDelayOnFailover: 0', helper)
+  require(options['enableAutoPipelining'] !==
+    true, 'pipelines by itself, which sends scripts to the wrong node of a cluster and halves the speed', 'enableAutoPipelining: false', helper)
+  require(isTimeout(
+    connection['socketTimeout'],
+  ), 'never notices that the other end of a connection is gone', `${where}socketTimeout: 1000`, helper)
+}
+
+function checkNodeRedis(client: object, isCluster: boolean): void {
+  const own = optionsOf((client as { options?: unknown }).options)
+  const options = isCluster ? optionsOf((client as { _options?: unknown })._options) : own
+  const defaults = isCluster ? optionsOf(options['defaults']) : options
+  const helper = isCluster ? 'nodeRedisClusterOptions' : 'nodeRedisOptions'
+  const where = isCluster ? 'defaults.' : ''
+  require(defaults['disableOfflineQueue'] ===
+    true, 'queues commands while it is offline, which answers them too late and all at once', `${where}disableOfflineQueue: true`, helper)
+  require(isTimeout(
+    optionsOf(defaults['socket'])['socketTimeout'],
+  ), 'never notices that the other end of a connection is gone', `${where}socket.socketTimeout: 5000`, helper)
+}
+
+function isTimeout(value: unknown): boolean {
+  return typeof value === 'number' && value > 0
+}
+
+function require(holds: boolean, what: string, setting: string, helper: string): void {
+  if (!holds)
+    throw refused(
+      `${what}; make it with ${setting}, or with all of ${helper} from @sluice/limiter/redis`,
+    )
+}
+
+function refused(what: string): SluiceError {
+  return new SluiceError('invalid_options', `the Redis client ${what}`, { field: 'client' })
+}

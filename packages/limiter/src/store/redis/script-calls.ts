@@ -1,0 +1,117 @@
+/**
+ * Runs scripts: by their SHA, by their text where Redis does not have them, within a deadline, and once
+ * more within the same deadline where the first attempt certainly did not run. After a timeout nothing is
+ * sent again.
+ */
+import { createHash } from 'node:crypto'
+import { type DegradedReason, StoreFailure } from '../store.js'
+import type { RedisPort, Reply } from './redis-client.js'
+
+export class Script {
+  readonly text: string
+  readonly sha: string
+
+  constructor(text: string) {
+    this.text = text
+    this.sha = createHash('sha1').update(text).digest('hex')
+  }
+}
+
+/** By `performance.now`; to be marked when it is met. */
+export interface Deadline {
+  readonly at: number
+  isMet: boolean
+}
+
+/** What is told of every call, and sets its deadline. */
+export interface CallWatch {
+  /** Calls `missed` unless the deadline is met in time. */
+  started(missed: () => void): Deadline
+  succeeded(): void
+  failed(): void
+}
+
+export interface ScriptCall {
+  readonly script: Script
+  readonly keys: readonly string[]
+  readonly args: readonly (string | Buffer)[]
+}
+
+/** Milliseconds before what did not run is sent once more. */
+const PAUSE_MS = 15
+
+/** What Redis says before it does anything; a script stops there at its first write. */
+const REFUSALS =
+  /\b(OOM|READONLY|LOADING|MISCONF|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOAUTH|NOPERM|WRONGPASS)\b/
+/** Those that may be over in a moment. */
+const PASSING = /\b(READONLY|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)\b/
+/** Nothing was sent. */
+const NOT_SENT =
+  /isn't writeable|isn't ready|The client is (closed|offline)|ECONNREFUSED|Cannot find node/
+
+export class ScriptCalls {
+  readonly #port: RedisPort
+  readonly #watch: CallWatch
+
+  constructor(port: RedisPort, watch: CallWatch) {
+    this.#port = port
+    this.#watch = watch
+  }
+
+  /** Rejects with a StoreFailure, and with nothing else. */
+  run(call: ScriptCall): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      let isOver = false
+      const fail = (failure: StoreFailure) => {
+        if (isOver) return
+        isOver = true
+        deadline.isMet = true
+        this.#watch.failed()
+        reject(failure)
+      }
+      const deadline = this.#watch.started(() => fail(new StoreFailure('store_timeout', true)))
+      const attempt = (command: 'EVALSHA' | 'EVAL', isLast: boolean) => {
+        this.#send(command, call).then(
+          (reply) => {
+            if (isOver) return
+            isOver = true
+            deadline.isMet = true
+            this.#watch.succeeded()
+            resolve(reply)
+          },
+          (error: unknown) => {
+            if (isOver) return
+            const message = error instanceof Error ? error.message : String(error)
+            if (command === 'EVALSHA' && message.startsWith('NOSCRIPT'))
+              return attempt('EVAL', isLast)
+            const failure = failureOf(error, message)
+            const hasTime = performance.now() + 2 * PAUSE_MS < deadline.at
+            const mayPass = PASSING.test(message) || NOT_SENT.test(message)
+            if (isLast || failure.mayHaveRun || !mayPass || !hasTime) return fail(failure)
+            setTimeout(() => {
+              if (!isOver) attempt('EVALSHA', true)
+            }, PAUSE_MS)
+          },
+        )
+      }
+      attempt('EVALSHA', false)
+    })
+  }
+
+  /** A client that throws instead of rejecting is heard as well. */
+  async #send(command: 'EVALSHA' | 'EVAL', { script, keys, args }: ScriptCall): Promise<Reply> {
+    return this.#port.run(command, command === 'EVALSHA' ? script.sha : script.text, keys, args)
+  }
+}
+
+function failureOf(error: unknown, message: string): StoreFailure {
+  const refused = REFUSALS.test(message)
+  let reason: DegradedReason = 'store_unreachable'
+  if (refused || /^(ERR|WRONGTYPE|NOSCRIPT|CROSSSLOT)\b/.test(message)) reason = 'store_refused'
+  return new StoreFailure(reason, !refused && !NOT_SENT.test(message), error)
+}
+
+/** Whether a failure was a slot in migration, whose keys are not all in one place. */
+export function isTryAgain(failure: StoreFailure): boolean {
+  return /\bTRYAGAIN\b/.test(failure.message)
+}

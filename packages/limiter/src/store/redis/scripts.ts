@@ -1,0 +1,2341 @@
+/** Generated from packages/limiter/{src/algorithms,lua} by `npm run build`; not to be edited. */
+
+export const CONSUME = `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
+local spanned = {0.5, 0.5}
+local partsOf, span, tokens, decideTat, decideParts, nextTat, decideWhole
+function partsOf(n, rest, amount, out)
+local product = n * rest
+if product < 9007199254740992 then
+local q = floor(product / amount)
+out[1] = q
+out[2] = product - q * amount
+return
+end
+local high = floor(n / 32768)
+local low = n - high * 32768
+local x = high * rest
+local q1 = floor(x / amount)
+local y = (x - q1 * amount) * 32768 + low * rest
+local q2 = floor(y / amount)
+out[1] = q1 * 32768 + q2
+out[2] = y - q2 * amount
+end
+function span(n, limit)
+if limit.rest == 0 then
+spanned[1] = n * limit.whole
+spanned[2] = 0
+return
+end
+partsOf(n, limit.rest, limit.amount, spanned)
+spanned[1] = spanned[1] + n * limit.whole
+end
+function tokens(t, f, limit, most)
+if t < 0 or most <= 0 then
+return 0
+end
+if limit.rest == 0 then
+return min(
+most,
+floor(t / limit.whole)
+)
+end
+local guess = floor(t / limit.window * limit.amount)
+if guess > most + 1 then
+return most
+end
+local n = guess
+span(n, limit)
+while n > 0 and (spanned[1] > t or spanned[1] == t and spanned[2] > f) do
+n = n - 1
+span(n, limit)
+end
+span(n + 1, limit)
+while spanned[1] < t or spanned[1] == t and spanned[2] <= f do
+n = n + 1
+span(n + 1, limit)
+end
+return min(most, n)
+end
+function decideTat(t, f, limit, cost, now, out, o)
+if limit.rest == 0 then
+decideWhole(
+max(t, now),
+limit,
+cost,
+now,
+out,
+o
+)
+elseif t < now then
+decideParts(
+now,
+0,
+limit,
+cost,
+now,
+out,
+o
+)
+else
+decideParts(
+t,
+f,
+limit,
+cost,
+now,
+out,
+o
+)
+end
+end
+function decideParts(t, f, limit, cost, now, out, o)
+local base = t
+if f > 0 then
+base = t + 1
+end
+out[o + 3] = base
+local roomT = now + limit.burstWhole - t
+local roomF = limit.burstRest - f
+if roomF < 0 then
+roomT = roomT - 1
+roomF = roomF + limit.amount
+end
+out[o + 2] = tokens(roomT, roomF, limit, limit.burst)
+if cost > limit.burst then
+out[o + 1] = 2
+out[o + 4] = 0
+return
+end
+span(cost, limit)
+local newT = t + spanned[1]
+local newF = f + spanned[2]
+if newF >= limit.amount then
+newT = newT + 1
+newF = newF - limit.amount
+end
+out[o + 5] = newT
+out[o + 6] = newF
+local topT = now + limit.burstWhole
+if newT < topT or newT == topT and newF <= limit.burstRest then
+out[o + 1] = 0
+out[o + 4] = now
+if limit.queues then
+out[o + 4] = base
+end
+return
+end
+out[o + 1] = 1
+local goAt = newT - limit.burstWhole
+if newF > limit.burstRest then
+goAt = goAt + 1
+end
+out[o + 4] = goAt
+end
+function nextTat(t, limit, cost, now)
+local next = max(t, now) + cost * limit.whole
+if next > now + limit.burstWhole then
+return -1
+end
+return next
+end
+function decideWhole(t, limit, cost, now, out, o)
+local top = now + limit.burstWhole
+local remaining = 0
+if top > t then
+remaining = min(
+limit.burst,
+floor((top - t) / limit.whole)
+)
+end
+out[o + 2] = remaining
+out[o + 3] = t
+if cost > limit.burst then
+out[o + 1] = 2
+out[o + 4] = 0
+return
+end
+local next = nextTat(t, limit, cost, now)
+out[o + 5] = next
+out[o + 6] = 0
+if next < 0 then
+out[o + 1] = 1
+out[o + 4] = t + cost * limit.whole - limit.burstWhole
+return
+end
+out[o + 1] = 0
+out[o + 4] = now
+if limit.queues then
+out[o + 4] = t
+end
+end
+local call, pack, read, sub, rep = redis.call, struct.pack, struct.unpack, string.sub, string.rep
+local KEYS, ARGV, unpack = KEYS, ARGV, unpack
+local WIDTH, FIXED, GRACE, STEP = 7, 4, 60000000, 60000000
+local streamEnd = #ARGV[1] / 8
+local stream = { read('<' .. rep('d', streamEnd), ARGV[1]) }
+local now = stream[1]
+if now == 0 then
+local time = call('TIME')
+now = time[1] * 1000000 + time[2]
+end
+local rules = {}
+for i = 1, stream[2] do
+local n = { read('<' .. rep('d', #ARGV[2 * i] / 8), ARGV[2 * i]) }
+local limits, p, place, at = {}, 4, FIXED + 1, 0
+for j = 1, n[2] do
+local limit = {
+kind = n[p], amount = n[p + 1], window = n[p + 2], burst = n[p + 3], whole = n[p + 4], rest = n[p + 5],
+burstWhole = n[p + 6], burstRest = n[p + 7], queues = n[p + 8] == 1, tick = n[p + 9], ticks = n[p + 10],
+cell = n[p + 11], since = n[p + 12], slowdown = n[p + 13], place = place, at = at,
+}
+place = place + (limit.rest == 0 and 1 or 2)
+at = at + n[p + 14]
+local bounds = n[p + 15]
+if limit.kind > 0 then
+limit.bounds = {}
+for b = 1, bounds do limit.bounds[b] = n[p + 15 + b] end
+end
+p = p + 16 + bounds
+limits[j] = limit
+end
+local names, doubles = ARGV[2 * i + 1], rep('d', place - FIXED - 1)
+rules[i] = {
+limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
+width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
+}
+end
+local function wide()
+local tat = {0.5, 0.5}
+local rolled = {0.5, 0.5, 0.5}
+local left = {0.5, 0.5}
+local limitNumbers, convert, noteTake, write, current, decideBucket, takeBucket, bucketEmptyAt, addToWindow, startOf, endOf, decideFixedWindow, takeFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, weighted, fadedAt, resetAt, decideSlidingCounter, takeSlidingCounter, slidingCounterEmptyAt, measure, chargeSlidingLog, newestLeavesAt, decideSlidingLog, takeSlidingLog, slidingLogEmptyAt, decideConcurrency, takeConcurrency, widthOf, decide, take, emptyAt
+function limitNumbers(kind, amount, window, burst, queues)
+local whole = floor(window / amount)
+local rest = window - whole * amount
+local parts = {0, 0}
+if kind == 0 then
+partsOf(burst, rest, amount, parts)
+end
+local tick = ceil(window / 4194304)
+local cell = 1
+if kind == 3 and amount > 10000 then
+cell = ceil(window / 1024)
+end
+return {
+kind = kind,
+amount = amount,
+window = window,
+burst = burst,
+whole = whole,
+rest = rest,
+burstWhole = burst * whole + parts[1],
+burstRest = parts[2],
+queues = queues,
+tick = tick,
+ticks = ceil(window / tick),
+cell = cell,
+since = 0,
+bounds = {}
+}
+end
+function convert(t, f, amount, x, limit)
+local old = limitNumbers(
+0,
+amount,
+limit.window,
+1,
+false
+)
+local used = tokens(t, f, old, 2000000000)
+span(used, old)
+local restT = t - spanned[1]
+local restF = f - spanned[2]
+if restF < 0 then
+restT = restT - 1
+restF = restF + amount
+end
+if used / limit.amount * limit.window > 3162240000000000 then
+tat[1] = x + 3162240000000000
+tat[2] = 0
+return
+end
+span(used, limit)
+tat[1] = x + spanned[1]
+tat[2] = spanned[2]
+if restT > 0 or restF > 0 then
+tat[1] = tat[1] + ceil((restT + restF / amount) * amount / limit.amount) + 1
+end
+end
+function noteTake(cost, out, o)
+out[o + 2] = out[o + 2] - cost
+local resetAt = out[o + 5]
+if out[o + 6] > 0 then
+resetAt = resetAt + 1
+end
+out[o + 3] = resetAt
+end
+function write(row, at, limit, t, f, now)
+row[at + 1] = t
+row[at + 2] = f
+row[at + 3] = limit.amount
+if now > row[at + 4] then
+row[at + 4] = now
+end
+end
+function current(row, at, limit, now)
+local t = row[at + 1]
+local f = row[at + 2]
+local amount = row[at + 3]
+tat[1] = t
+tat[2] = f
+if amount == limit.amount or amount == 0 then
+return
+end
+local x = min(
+now,
+max(limit.since, row[at + 4])
+)
+local ceiling = t
+if f > 0 then
+ceiling = t + 1
+end
+tat[1] = ceiling
+tat[2] = 0
+if ceiling <= x then
+return
+end
+convert(
+t - x,
+f,
+amount,
+x,
+limit
+)
+end
+function decideBucket(row, at, limit, cost, now, out, o)
+local amount = row[at + 3]
+if amount == limit.amount or amount == 0 then
+decideTat(
+row[at + 1],
+row[at + 2],
+limit,
+cost,
+now,
+out,
+o
+)
+else
+current(row, at, limit, now)
+decideTat(
+tat[1],
+tat[2],
+limit,
+cost,
+now,
+out,
+o
+)
+end
+end
+function takeBucket(row, at, limit, cost, now, out, o)
+write(
+row,
+at,
+limit,
+out[o + 5],
+out[o + 6],
+now
+)
+noteTake(cost, out, o)
+end
+function bucketEmptyAt(row, at, limit)
+local amount = row[at + 3]
+local emptyAt = row[at + 1]
+if row[at + 2] > 0 then
+emptyAt = emptyAt + 1
+end
+local x = row[at + 4]
+if amount == limit.amount or amount == 0 or emptyAt <= x then
+return emptyAt
+end
+convert(
+row[at + 1] - x,
+row[at + 2],
+amount,
+x,
+limit
+)
+return max(emptyAt, tat[1] + 1)
+end
+function addToWindow(row, at, start, cost)
+if row[at + 1] < start then
+row[at + 1] = start
+row[at + 2] = 0
+end
+row[at + 2] = row[at + 2] + cost
+end
+function startOf(limit, now)
+local last = #limit.bounds - 1
+if last < 0 then
+return floor(now / limit.window) * limit.window
+end
+if now < limit.bounds[1] or now >= limit.bounds[last + 1] then
+return -1
+end
+local i = 0
+while i < last and limit.bounds[i + 2] <= now do
+i = i + 1
+end
+return limit.bounds[i + 1]
+end
+function endOf(limit, start)
+local last = #limit.bounds - 1
+if last < 0 then
+return start + limit.window
+end
+do
+local i = 0
+while i <= last do
+if limit.bounds[i + 1] > start then
+return limit.bounds[i + 1]
+end
+i = i + 1
+end
+end
+return start + limit.window
+end
+function decideFixedWindow(row, at, limit, cost, now, out, o)
+local start = startOf(limit, now)
+if start < 0 then
+out[o + 1] = 3
+return
+end
+local count = 0
+if row[at + 1] >= start then
+start = row[at + 1]
+count = row[at + 2]
+end
+local ____end = endOf(limit, start)
+out[o + 2] = max(0, limit.amount - count)
+out[o + 3] = now
+if count > 0 then
+out[o + 3] = ____end
+end
+out[o + 4] = now
+out[o + 5] = start
+out[o + 6] = cost
+if cost > limit.amount then
+out[o + 1] = 2
+elseif count + cost <= limit.amount then
+out[o + 1] = 0
+else
+out[o + 1] = 1
+out[o + 4] = ____end
+end
+end
+function takeFixedWindow(row, at, limit, cost, out, o)
+local start = out[o + 5]
+addToWindow(row, at, start, cost)
+out[o + 2] = out[o + 2] - cost
+out[o + 3] = endOf(limit, start)
+end
+function fixedWindowEmptyAt(row, at, limit)
+if row[at + 1] == 0 and row[at + 2] == 0 then
+return 0
+end
+return endOf(limit, row[at + 1])
+end
+function roll(row, at, limit, now)
+local start = max(
+row[at + 1],
+floor(now / limit.window) * limit.window
+)
+rolled[1] = start
+rolled[2] = 0
+rolled[3] = 0
+if row[at + 1] == start then
+rolled[2] = row[at + 2]
+rolled[3] = row[at + 3]
+elseif row[at + 1] + limit.window == start then
+rolled[2] = row[at + 3]
+end
+end
+function writeRolled(row, at)
+row[at + 1] = rolled[1]
+row[at + 2] = rolled[2]
+row[at + 3] = rolled[3]
+end
+function chargeSlidingCounter(row, at, limit, n, now)
+roll(row, at, limit, now)
+rolled[3] = rolled[3] + n
+writeRolled(row, at)
+return n
+end
+function weighted(limit, now)
+local x = floor(max(0, now - rolled[1]) / limit.tick)
+return floor((rolled[2] * (limit.ticks - x) + limit.ticks - 1) / limit.ticks)
+end
+function fadedAt(limit, start, count, m)
+local x = limit.ticks - floor(m * limit.ticks / count)
+return min(start + x * limit.tick, start + limit.window)
+end
+function resetAt(limit, now)
+if rolled[3] > 0 then
+return rolled[1] + 2 * limit.window
+end
+if rolled[2] > 0 then
+return rolled[1] + limit.window
+end
+return now
+end
+function decideSlidingCounter(row, at, limit, cost, now, out, o)
+roll(row, at, limit, now)
+local start = rolled[1]
+local count = rolled[3]
+local used = count + weighted(limit, now)
+out[o + 2] = max(0, limit.amount - used)
+out[o + 3] = resetAt(limit, now)
+out[o + 4] = now
+out[o + 5] = start
+out[o + 6] = cost
+if cost > limit.amount then
+out[o + 1] = 2
+elseif used + cost <= limit.amount then
+out[o + 1] = 0
+else
+out[o + 1] = 1
+local m = limit.amount - count - cost
+if m >= 0 then
+out[o + 4] = fadedAt(limit, start, rolled[2], m)
+else
+out[o + 4] = fadedAt(limit, start + limit.window, count, limit.amount - cost)
+end
+end
+end
+function takeSlidingCounter(row, at, limit, cost, now, out, o)
+chargeSlidingCounter(
+row,
+at,
+limit,
+cost,
+now
+)
+out[o + 2] = out[o + 2] - cost
+out[o + 3] = resetAt(limit, now)
+end
+function slidingCounterEmptyAt(row, at, limit)
+if row[at + 3] > 0 then
+return row[at + 1] + 2 * limit.window
+end
+if row[at + 1] == 0 and row[at + 2] == 0 then
+return 0
+end
+return row[at + 1] + limit.window
+end
+function measure(limit, entries, time)
+local edge = time - limit.window
+local count = entries:count()
+local i = 0
+local sum = 0
+while i < count and entries:stamp(i) <= edge do
+sum = sum + entries:cost(i)
+i = i + 1
+end
+left[1] = i
+left[2] = sum
+end
+function chargeSlidingLog(row, at, limit, n, now, entries)
+local time = max(now, row[at + 2])
+measure(limit, entries, time)
+entries:dropOldest(left[1])
+local stamp = ceil(time / limit.cell) * limit.cell
+local newest = entries:count() - 1
+if newest >= 0 and entries:stamp(newest) == stamp then
+entries:setCost(
+newest,
+entries:cost(newest) + n
+)
+else
+entries:push(stamp, n)
+end
+row[at + 1] = row[at + 1] - left[2] + n
+row[at + 2] = time
+return n
+end
+function newestLeavesAt(limit, entries, now)
+local count = entries:count()
+if count > left[1] then
+return entries:stamp(count - 1) + limit.window
+end
+return now
+end
+function decideSlidingLog(row, at, limit, cost, now, out, o, entries)
+local time = max(now, row[at + 2])
+measure(limit, entries, time)
+local used = row[at + 1] - left[2]
+out[o + 2] = max(0, limit.amount - used)
+out[o + 3] = newestLeavesAt(limit, entries, now)
+out[o + 4] = now
+out[o + 5] = ceil(time / limit.cell) * limit.cell
+out[o + 6] = cost
+if cost > limit.amount then
+out[o + 1] = 2
+elseif used + cost <= limit.amount then
+out[o + 1] = 0
+else
+out[o + 1] = 1
+local missing = used + cost - limit.amount
+local i = left[1]
+missing = missing - entries:cost(i)
+while missing > 0 do
+i = i + 1
+missing = missing - entries:cost(i)
+end
+out[o + 4] = entries:stamp(i) + limit.window
+end
+end
+function takeSlidingLog(row, at, limit, cost, now, out, o, entries)
+chargeSlidingLog(
+row,
+at,
+limit,
+cost,
+now,
+entries
+)
+out[o + 2] = out[o + 2] - cost
+out[o + 3] = out[o + 5] + limit.window
+end
+function slidingLogEmptyAt(row, at, limit, entries)
+local count = entries:count()
+if count > 0 then
+return entries:stamp(count - 1) + limit.window
+end
+if row[at + 2] == 0 then
+return 0
+end
+return row[at + 2] + limit.window
+end
+function decideConcurrency(limit, cost, now, out, o, holds, id)
+local used = holds:live(now)
+out[o + 2] = max(0, limit.amount - used)
+out[o + 3] = max(
+now,
+holds:lastExpiry()
+)
+out[o + 4] = now
+out[o + 5] = now + limit.window
+out[o + 6] = cost
+if holds:expiryOf(id) > now then
+out[o + 1] = 0
+out[o + 6] = 0
+elseif cost > limit.amount then
+out[o + 1] = 2
+elseif used + cost <= limit.amount then
+out[o + 1] = 0
+else
+out[o + 1] = 1
+out[o + 4] = holds:nthExpiry(used + cost - limit.amount, now)
+end
+end
+function takeConcurrency(now, out, o, holds, id)
+local expiry = out[o + 5]
+local cost = out[o + 6]
+if cost == 0 then
+holds:renew(id, expiry)
+else
+holds:dropExpired(now)
+holds:add(id, cost, expiry)
+out[o + 2] = out[o + 2] - cost
+end
+out[o + 3] = holds:lastExpiry()
+end
+function widthOf(kind)
+if kind == 0 then
+return 4
+end
+if kind == 1 then
+return 2
+end
+if kind == 2 then
+return 3
+end
+if kind == 3 then
+return 2
+end
+return 0
+end
+function decide(row, at, limit, cost, now, out, o, beside, holdId)
+local kind = limit.kind
+if kind == 0 then
+decideBucket(
+row,
+at,
+limit,
+cost,
+now,
+out,
+o
+)
+elseif kind == 1 then
+decideFixedWindow(
+row,
+at,
+limit,
+cost,
+now,
+out,
+o
+)
+elseif kind == 2 then
+decideSlidingCounter(
+row,
+at,
+limit,
+cost,
+now,
+out,
+o
+)
+elseif kind == 3 then
+decideSlidingLog(
+row,
+at,
+limit,
+cost,
+now,
+out,
+o,
+beside
+)
+else
+decideConcurrency(
+limit,
+cost,
+now,
+out,
+o,
+beside,
+holdId
+)
+end
+end
+function take(row, at, limit, cost, now, out, o, beside, holdId)
+local kind = limit.kind
+if kind == 0 then
+takeBucket(
+row,
+at,
+limit,
+cost,
+now,
+out,
+o
+)
+elseif kind == 1 then
+takeFixedWindow(
+row,
+at,
+limit,
+cost,
+out,
+o
+)
+elseif kind == 2 then
+takeSlidingCounter(
+row,
+at,
+limit,
+cost,
+now,
+out,
+o
+)
+elseif kind == 3 then
+takeSlidingLog(
+row,
+at,
+limit,
+cost,
+now,
+out,
+o,
+beside
+)
+else
+takeConcurrency(
+now,
+out,
+o,
+beside,
+holdId
+)
+end
+end
+function emptyAt(row, at, limit, beside)
+local kind = limit.kind
+if kind == 0 then
+return bucketEmptyAt(row, at, limit)
+end
+if kind == 1 then
+return fixedWindowEmptyAt(row, at, limit)
+end
+if kind == 2 then
+return slidingCounterEmptyAt(row, at, limit)
+end
+if kind == 3 then
+return slidingLogEmptyAt(row, at, limit, beside)
+end
+return beside:lastExpiry()
+end
+local format, gmatch, match = string.format, string.gmatch, string.match
+local function isWhole(window, amount) return window - floor(window / amount) * amount == 0 end
+local SIZES = { f = 2, s = 3, e = 2, c = 0 }
+local function open(rule, value)
+local row, sums, extras, names, index = {}, {}, {}, {}, {}
+local w = {
+row = row, sums = sums, extras = extras, names = names, expires = 0, birth = now, last = 0, taken = 0,
+}
+for i = 1, rule.width do row[i] = 0 end
+for name in gmatch(sub(rule.names, 2, -2), '[^,]+') do
+local bare = match(name, '^[^=]+')
+names[#names + 1] = bare
+sums[#names] = 0
+index[bare] = #names
+end
+local text = value and match(value, '^1([^;]*);')
+if not text then return w end
+w.found = true
+local p, places = 0, {}
+w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, #text + 4)
+for name in gmatch(text, '[^,]+') do
+local bare, amount = match(name, '^([^=]+)=?(%d*)$')
+amount = tonumber(amount)
+local window = tonumber(match(bare, '^%a(%d+)')) or 2764800000000
+local count = amount and (isWhole(window, amount) and 1 or 2) or SIZES[sub(bare, 1, 1)]
+local numbers = { read('<' .. rep('d', count), value, p) }
+p = numbers[count + 1]
+local j = index[bare]
+if j then
+local at = rule.limits[j].at
+for i = 1, count do row[at + i] = numbers[i] end
+if amount then
+if count == 1 then row[at + 2] = 0 end
+row[at + 3] = numbers[1] == 0 and 0 or amount
+row[at + 4] = w.last
+end
+elseif count > 0 then
+local empty = amount and numbers[1] + 1 or max(numbers[1], numbers[2]) + 2 * window
+if empty + GRACE > now then
+extras[#extras + 1] =
+{ name = name, count = count, numbers = numbers, empty = empty, sum = 0, place = #places + 1 }
+end
+end
+places[#places + 1] = j or 0
+end
+if sub(value, #text + 3, #text + 3) == 'R' then
+local all = { read('<' .. rep('d', #places), value, p) }
+for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
+for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
+end
+return w
+end
+local function goesAt(rule, w, besides)
+local last = 0
+for j = 1, rule.count do
+local limit = rule.limits[j]
+local empty = emptyAt(w.row, limit.at, limit, besides[j])
+if limit.slowdown > 1 and empty > now then empty = now + ceil((empty - now) * limit.slowdown) end
+if empty > last then last = empty end
+end
+for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empty end end
+return last
+end
+local function save(rule, key, w, besides)
+local names, numbers, mark = {}, {}, '-'
+local function put(value) numbers[#numbers + 1] = value end
+local goes = goesAt(rule, w, besides) + GRACE
+local keep = w.found and goes <= w.expires
+if not keep then w.expires = max(w.expires, goes + STEP) end
+put(w.expires) put(w.birth) put(w.last) put(w.taken)
+for j = 1, rule.count do
+local limit, at = rule.limits[j], rule.limits[j].at
+names[j] = w.names[j]
+if limit.kind == 0 then
+local amount = w.row[at + 3]
+if amount == 0 then amount = limit.amount end
+names[j] = format('%s=%d', names[j], amount)
+put(w.row[at + 1])
+if not isWhole(limit.window, amount) then put(w.row[at + 2]) end
+else
+for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
+end
+if w.sums[j] > 0 then mark = 'R' end
+end
+for _, extra in ipairs(w.extras) do
+names[#names + 1] = extra.name
+for i = 1, extra.count do put(extra.numbers[i]) end
+if extra.sum > 0 then mark = 'R' end
+end
+if mark == 'R' then
+for j = 1, rule.count do put(w.sums[j]) end
+for _, extra in ipairs(w.extras) do put(extra.sum) end
+end
+local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
+local life = ceil((w.expires - now) / 1000)
+if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
+for _, beside in pairs(besides) do call('PEXPIRE', beside.key, life) end
+end
+local PIECE = 32
+local Log = {}
+Log.__index = Log
+function Log:count() return self.n end
+function Log:entry(i)
+local piece = floor(i / PIECE)
+local found = self.pieces[piece]
+if not found then
+found = call('LRANGE', self.key, piece * PIECE, piece * PIECE + PIECE - 1)
+self.pieces[piece] = found
+end
+return found[i - piece * PIECE + 1]
+end
+function Log:stamp(i)
+if i >= self.n then return now end
+return (read('<d', self:entry(i)))
+end
+function Log:cost(i)
+if i >= self.n then return 9007199254740991 end
+return (read('<d', self:entry(i), 9))
+end
+function Log:setCost(i, cost)
+call('LSET', self.key, i, pack('<dd', self:stamp(i), cost))
+self.pieces = {}
+end
+function Log:push(stamp, cost)
+if self.n == 0 then call('DEL', self.key) end
+call('RPUSH', self.key, pack('<dd', stamp, cost))
+self.n, self.pieces = self.n + 1, {}
+end
+function Log:dropOldest(n)
+if n == 0 then return end
+call('LTRIM', self.key, n, -1)
+self.n, self.pieces = self.n - n, {}
+end
+function Log:dropNewest()
+call('RPOP', self.key)
+self.n, self.pieces = self.n - 1, {}
+end
+local Holds = {}
+Holds.__index = Holds
+function Holds:live(time) return call('ZCOUNT', self.key, format('(%.0f', time), '+inf') end
+function Holds:nthExpiry(n, time)
+local found = call('ZRANGEBYSCORE', self.key, format('(%.0f', time), '+inf', 'WITHSCORES', 'LIMIT', n - 1, 1)
+return tonumber(found[2]) or time
+end
+function Holds:lastExpiry()
+local found = call('ZRANGE', self.key, -1, -1, 'WITHSCORES')
+return tonumber(found[2]) or 0
+end
+function Holds:expiryOf(id) return tonumber(call('ZSCORE', self.key, id .. '/1') or 0) end
+function Holds:renew(id, expiry)
+local k = 1
+while call('ZSCORE', self.key, id .. '/' .. k) do
+call('ZADD', self.key, 'GT', format('%.0f', expiry), id .. '/' .. k)
+k = k + 1
+end
+end
+function Holds:add(id, cost, expiry)
+self:remove(id)
+for k = 1, cost do call('ZADD', self.key, format('%.0f', expiry), id .. '/' .. k) end
+end
+function Holds:dropExpired(time) call('ZREMRANGEBYSCORE', self.key, '-inf', format('%.0f', time)) end
+function Holds:remove(id)
+local k = 1
+while call('ZREM', self.key, id .. '/' .. k) == 1 do k = k + 1 end
+return k - 1
+end
+function Holds:removeAll() call('DEL', self.key) end
+local function besidesOf(rule, w, key)
+local besides = {}
+for j = 1, rule.count do
+local limit = rule.limits[j]
+if limit.kind == 3 then
+key = key + 1
+local n = w.found and call('LLEN', KEYS[key]) or 0
+if n == 0 then w.row[limit.at + 1] = 0 end
+besides[j] = setmetatable({ key = KEYS[key], n = n, pieces = {} }, Log)
+elseif limit.kind == 4 then
+key = key + 1
+besides[j] = setmetatable({ key = KEYS[key] }, Holds)
+end
+end
+return besides, key
+end
+local out, opened, besidesAt, keysAt = {}, {}, {}, {}
+local function takeAll(rule, w, besides, rowKey, cost, hold, o)
+local taken = false
+for j = 1, rule.count do
+local at = o + (j - 1) * WIDTH
+if out[at + 1] == 0 then
+local limit = rule.limits[j]
+out[at + 7] = w.sums[j]
+take(w.row, limit.at, limit, cost, now, out, at, besides[j], hold)
+taken = true
+end
+end
+if not taken then return end
+w.last = max(w.last, now)
+w.taken = w.taken + cost
+save(rule, rowKey, w, besides)
+end
+local function keepLonger(rule, w, besides, rowKey)
+if not w.found then return end
+for j = 1, rule.count do
+local limit, amount = rule.limits[j], w.row[rule.limits[j].at + 3]
+if limit.kind == 0 and amount ~= 0 and amount ~= limit.amount then
+if goesAt(rule, w, besides) + GRACE > w.expires then save(rule, rowKey, w, besides) end
+return
+end
+end
+end
+local function decideWide(at, n, dry, hold, key, size, reply)
+local allowed, other, o = true, false, 0
+for i = 1, n do
+local rule, cost = rules[stream[at + 2 * i]], stream[at + 2 * i + 1]
+keysAt[i] = key + 1
+local w = open(rule, call('GET', KEYS[key + 1]))
+local besides
+besides, key = besidesOf(rule, w, key + 1)
+opened[i], besidesAt[i] = w, besides
+for j = 1, rule.count do
+local limit = rule.limits[j]
+for p = 2, WIDTH do out[o + p] = 0 end
+decide(w.row, limit.at, limit, cost, now, out, o, besides[j], hold)
+if out[o + 1] == 3 then other = true end
+if out[o + 1] ~= 0 and not rule.shadow then allowed = false end
+o = o + WIDTH
+end
+end
+o = 0
+for i = 1, n do
+local rule, rowKey = rules[stream[at + 2 * i]], KEYS[keysAt[i]]
+if other or dry then
+elseif allowed then
+takeAll(rule, opened[i], besidesAt[i], rowKey, stream[at + 2 * i + 1], hold, o)
+else
+keepLonger(rule, opened[i], besidesAt[i], rowKey)
+end
+local width = rule.count * WIDTH
+reply[size + i] = 'v' .. pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
+o = o + width
+end
+return key, size + n, other and 'b' or allowed and '1' or '0'
+end
+return function(at, n, dry, hold, once, key, size, reply)
+if once == 0 then return decideWide(at, n, dry, hold, key, size, reply) end
+local record, fingerprint, description = KEYS[key + 1], ARGV[once], ARGV[once + 1]
+key = key + 1
+local known = call('GET', record)
+if known and read('<d', known) > now then
+for i = 1, n do
+local _
+reply[size + i] = ''
+_, key = besidesOf(rules[stream[at + 2 * i]], { row = {} }, key + 1)
+end
+reply[size + 1] = known
+if sub(known, 9, 9) == '?' then return key, size + n, 'p' end
+return key, size + n, sub(known, 9, 8 + #fingerprint) == fingerprint and 'r' or 'c'
+end
+local letter
+key, size, letter = decideWide(at, n, false, hold, key, size, reply)
+if letter == '1' then
+local answer = table.concat(reply, '', size - n + 1, size)
+local value = pack('<d', now + 300000000) .. fingerprint .. pack('<dI4', now, #description) .. description .. answer
+call('SET', record, value, 'PX', 300000)
+end
+return key, size, letter
+end
+end
+local out, reply, letters, opened, sumsAt = {}, { now, '' }, {}, {}, {}
+local key, size = 0, 2
+local slow
+local function saveTats(rule, tats, sums, rowKey, cost, o)
+local goes = 0
+for j = 1, rule.count do
+local t = out[o + j]
+if t >= 0 then
+local limit = rule.limits[j]
+tats[limit.place] = t
+if limit.rest > 0 then tats[limit.place + 1] = out[o + j + 0.5] end
+if limit.slowdown > 1 then t = now + ceil((t - now) * limit.slowdown) end
+if t > goes then goes = t end
+end
+end
+if goes == 0 then return end
+goes = goes + 1 + GRACE
+if now > tats[3] then tats[3] = now end
+tats[4] = tats[4] + cost
+if sums and goes <= tats[1] then
+call('SETRANGE', rowKey, rule.after, pack(rule.tats, unpack(tats, 1, rule.last)))
+return
+end
+tats[1] = goes + STEP
+local mark = sums and sums ~= '' and 'R' or '-'
+local value = rule.names .. mark .. pack(rule.tats, unpack(tats, 1, rule.last)) .. (sums or '')
+call('SET', rowKey, value, 'PX', ceil((tats[1] - now) / 1000))
+end
+local function decidePlain(at, n, dry)
+local allowed, o, first = true, 0, key
+for i = 1, n do
+local rule, cost = rules[stream[at + 2 * i]], stream[at + 2 * i + 1]
+if not rule.plain then key = first return false end
+key = key + 1
+local value, length, tats = call('GET', KEYS[key]), rule.length, nil
+if not value then
+tats = { 0, now, 0, 0 }
+for p = 5, rule.last do tats[p] = 0 end
+value, sumsAt[i] = '', false
+elseif sub(value, 1, length) == rule.names then
+tats = { read(rule.tats, value, length + 2) }
+sumsAt[i] = sub(value, length + 2 + 8 * rule.last)
+else
+key = first
+return false
+end
+opened[i] = tats
+reply[size + i] = value
+local limits = rule.limits
+for j = 1, rule.count do
+local limit, next = limits[j], -1
+if limit.rest == 0 then
+next = nextTat(tats[limit.place], limit, cost, now)
+else
+local verdict = {}
+decideTat(tats[limit.place], tats[limit.place + 1], limit, cost, now, verdict, 0)
+if verdict[1] == 0 then next, out[o + j + 0.5] = verdict[5], verdict[6] end
+end
+out[o + j] = next
+if next < 0 and not rule.shadow then allowed = false end
+end
+o = o + rule.count
+end
+size = size + n
+if allowed and not dry then
+o = 0
+for i = 1, n do
+local rule = rules[stream[at + 2 * i]]
+saveTats(rule, opened[i], sumsAt[i], KEYS[first + i], stream[at + 2 * i + 1], o)
+o = o + rule.count
+end
+end
+letters[#letters + 1] = allowed and '1' or '0'
+return true
+end
+local at = 3
+while at <= streamEnd do
+local times, dry, hold, once, n = stream[at], stream[at + 1] == 1, stream[at + 2], stream[at + 3], stream[at + 4]
+at = at + 3
+for _ = 1, times do
+if once > 0 or not decidePlain(at, n, dry) then
+slow = slow or wide()
+local letter
+key, size, letter = slow(at, n, dry, hold > 0 and ARGV[hold] or '', once, key, size, reply)
+letters[#letters + 1] = letter
+end
+end
+at = at + 2 + 2 * n
+end
+reply[2] = table.concat(letters)
+return reply`
+
+export const CHANGE = `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
+local spanned = {0.5, 0.5}
+local tat = {0.5, 0.5}
+local rolled = {0.5, 0.5, 0.5}
+local left = {0.5, 0.5}
+local partsOf, limitNumbers, span, tokens, convert, write, current, bucketEmptyAt, giveBack, refundBucket, usedUp, grantBucket, chargeBucket, raiseBucket, resetBucket, addToWindow, startOf, endOf, refundFixedWindow, grantFixedWindow, chargeFixedWindow, raiseFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, weighted, refundSlidingCounter, grantSlidingCounter, raiseSlidingCounter, resetSlidingCounter, slidingCounterEmptyAt, measure, dropSpent, chargeSlidingLog, refundSlidingLog, grantSlidingLog, raiseSlidingLog, slidingLogEmptyAt, renewHold, releaseAll, widthOf, refund, grant, charge, atLeast, reset, emptyAt
+function partsOf(n, rest, amount, out)
+local product = n * rest
+if product < 9007199254740992 then
+local q = floor(product / amount)
+out[1] = q
+out[2] = product - q * amount
+return
+end
+local high = floor(n / 32768)
+local low = n - high * 32768
+local x = high * rest
+local q1 = floor(x / amount)
+local y = (x - q1 * amount) * 32768 + low * rest
+local q2 = floor(y / amount)
+out[1] = q1 * 32768 + q2
+out[2] = y - q2 * amount
+end
+function limitNumbers(kind, amount, window, burst, queues)
+local whole = floor(window / amount)
+local rest = window - whole * amount
+local parts = {0, 0}
+if kind == 0 then
+partsOf(burst, rest, amount, parts)
+end
+local tick = ceil(window / 4194304)
+local cell = 1
+if kind == 3 and amount > 10000 then
+cell = ceil(window / 1024)
+end
+return {
+kind = kind,
+amount = amount,
+window = window,
+burst = burst,
+whole = whole,
+rest = rest,
+burstWhole = burst * whole + parts[1],
+burstRest = parts[2],
+queues = queues,
+tick = tick,
+ticks = ceil(window / tick),
+cell = cell,
+since = 0,
+bounds = {}
+}
+end
+function span(n, limit)
+if limit.rest == 0 then
+spanned[1] = n * limit.whole
+spanned[2] = 0
+return
+end
+partsOf(n, limit.rest, limit.amount, spanned)
+spanned[1] = spanned[1] + n * limit.whole
+end
+function tokens(t, f, limit, most)
+if t < 0 or most <= 0 then
+return 0
+end
+if limit.rest == 0 then
+return min(
+most,
+floor(t / limit.whole)
+)
+end
+local guess = floor(t / limit.window * limit.amount)
+if guess > most + 1 then
+return most
+end
+local n = guess
+span(n, limit)
+while n > 0 and (spanned[1] > t or spanned[1] == t and spanned[2] > f) do
+n = n - 1
+span(n, limit)
+end
+span(n + 1, limit)
+while spanned[1] < t or spanned[1] == t and spanned[2] <= f do
+n = n + 1
+span(n + 1, limit)
+end
+return min(most, n)
+end
+function convert(t, f, amount, x, limit)
+local old = limitNumbers(
+0,
+amount,
+limit.window,
+1,
+false
+)
+local used = tokens(t, f, old, 2000000000)
+span(used, old)
+local restT = t - spanned[1]
+local restF = f - spanned[2]
+if restF < 0 then
+restT = restT - 1
+restF = restF + amount
+end
+if used / limit.amount * limit.window > 3162240000000000 then
+tat[1] = x + 3162240000000000
+tat[2] = 0
+return
+end
+span(used, limit)
+tat[1] = x + spanned[1]
+tat[2] = spanned[2]
+if restT > 0 or restF > 0 then
+tat[1] = tat[1] + ceil((restT + restF / amount) * amount / limit.amount) + 1
+end
+end
+function write(row, at, limit, t, f, now)
+row[at + 1] = t
+row[at + 2] = f
+row[at + 3] = limit.amount
+if now > row[at + 4] then
+row[at + 4] = now
+end
+end
+function current(row, at, limit, now)
+local t = row[at + 1]
+local f = row[at + 2]
+local amount = row[at + 3]
+tat[1] = t
+tat[2] = f
+if amount == limit.amount or amount == 0 then
+return
+end
+local x = min(
+now,
+max(limit.since, row[at + 4])
+)
+local ceiling = t
+if f > 0 then
+ceiling = t + 1
+end
+tat[1] = ceiling
+tat[2] = 0
+if ceiling <= x then
+return
+end
+convert(
+t - x,
+f,
+amount,
+x,
+limit
+)
+end
+function bucketEmptyAt(row, at, limit)
+local amount = row[at + 3]
+local emptyAt = row[at + 1]
+if row[at + 2] > 0 then
+emptyAt = emptyAt + 1
+end
+local x = row[at + 4]
+if amount == limit.amount or amount == 0 or emptyAt <= x then
+return emptyAt
+end
+convert(
+row[at + 1] - x,
+row[at + 2],
+amount,
+x,
+limit
+)
+return max(emptyAt, tat[1] + 1)
+end
+function giveBack(row, at, limit, n, now)
+span(n, limit)
+local t = row[at + 1] - spanned[1]
+local f = row[at + 2] - spanned[2]
+if f < 0 then
+t = t - 1
+f = f + limit.amount
+end
+write(
+row,
+at,
+limit,
+t,
+f,
+now
+)
+end
+function refundBucket(row, at, limit, n, now, mark, markRest, amount, since)
+if row[at + 3] ~= amount or limit.amount ~= amount or since < 0 then
+return 0
+end
+if limit.queues and (row[at + 1] ~= mark or row[at + 2] ~= markRest) then
+return 0
+end
+if since / amount * limit.window > 3162240000000000 or since > 2000000000 then
+return 0
+end
+span(since, limit)
+local t = mark - max(now, row[at + 4]) - spanned[1]
+local f = markRest - spanned[2]
+if f < 0 then
+t = t - 1
+f = f + amount
+end
+local given = tokens(t, f, limit, n)
+if given > 0 then
+giveBack(
+row,
+at,
+limit,
+given,
+now
+)
+end
+return given
+end
+function usedUp(limit, now)
+local t = tat[1]
+local f = tat[2]
+t = t - now
+if t < 0 or t == 0 and f == 0 then
+return 0
+end
+local used = tokens(t, f, limit, 2000000000)
+span(used, limit)
+if spanned[1] == t and spanned[2] == f then
+return used
+end
+return used + 1
+end
+function grantBucket(row, at, limit, n, now)
+current(row, at, limit, now)
+local used = usedUp(limit, now)
+if used == 0 then
+return 0
+end
+if n >= used then
+write(
+row,
+at,
+limit,
+now,
+0,
+now
+)
+return used
+end
+write(
+row,
+at,
+limit,
+tat[1],
+tat[2],
+now
+)
+giveBack(
+row,
+at,
+limit,
+n,
+now
+)
+return n
+end
+function chargeBucket(row, at, limit, n, now)
+current(row, at, limit, now)
+local t = tat[1]
+local f = tat[2]
+local used = usedUp(limit, now)
+if used == 0 then
+t = now
+f = 0
+end
+local time = floor((3162240000000000 - (t - now)) / limit.window * limit.amount)
+local taken = max(
+0,
+min(n, 2000000000 - used, time)
+)
+span(taken, limit)
+t = t + spanned[1]
+f = f + spanned[2]
+if f >= limit.amount then
+t = t + 1
+f = f - limit.amount
+end
+write(
+row,
+at,
+limit,
+t,
+f,
+now
+)
+return taken
+end
+function raiseBucket(row, at, limit, n, now)
+current(row, at, limit, now)
+local used = usedUp(limit, now)
+if used >= n then
+return 0
+end
+span(n, limit)
+write(
+row,
+at,
+limit,
+now + spanned[1],
+spanned[2],
+now
+)
+return n - used
+end
+function resetBucket(row, at, limit, now)
+local amount = row[at + 3]
+current(row, at, limit, now)
+local used = usedUp(limit, now)
+if amount ~= limit.amount and amount ~= 0 then
+tat[1] = row[at + 1]
+tat[2] = row[at + 2]
+used = max(
+used,
+usedUp(
+limitNumbers(
+0,
+amount,
+limit.window,
+1,
+false
+),
+now
+)
+)
+end
+if used > 0 then
+write(
+row,
+at,
+limit,
+now,
+0,
+now
+)
+end
+return used
+end
+function addToWindow(row, at, start, cost)
+if row[at + 1] < start then
+row[at + 1] = start
+row[at + 2] = 0
+end
+row[at + 2] = row[at + 2] + cost
+end
+function startOf(limit, now)
+local last = #limit.bounds - 1
+if last < 0 then
+return floor(now / limit.window) * limit.window
+end
+if now < limit.bounds[1] or now >= limit.bounds[last + 1] then
+return -1
+end
+local i = 0
+while i < last and limit.bounds[i + 2] <= now do
+i = i + 1
+end
+return limit.bounds[i + 1]
+end
+function endOf(limit, start)
+local last = #limit.bounds - 1
+if last < 0 then
+return start + limit.window
+end
+do
+local i = 0
+while i <= last do
+if limit.bounds[i + 1] > start then
+return limit.bounds[i + 1]
+end
+i = i + 1
+end
+end
+return start + limit.window
+end
+function refundFixedWindow(row, at, limit, n, now, mark)
+if row[at + 1] ~= mark or endOf(limit, mark) <= now then
+return 0
+end
+local given = min(n, row[at + 2])
+row[at + 2] = row[at + 2] - given
+return given
+end
+function grantFixedWindow(row, at, limit, n, now)
+return refundFixedWindow(
+row,
+at,
+limit,
+n,
+now,
+row[at + 1]
+)
+end
+function chargeFixedWindow(row, at, limit, n, now)
+addToWindow(
+row,
+at,
+max(
+row[at + 1],
+startOf(limit, now)
+),
+n
+)
+return n
+end
+function raiseFixedWindow(row, at, limit, n, now)
+local start = max(
+row[at + 1],
+startOf(limit, now)
+)
+local count = 0
+if row[at + 1] == start then
+count = row[at + 2]
+end
+local missing = max(0, n - count)
+addToWindow(row, at, start, missing)
+return missing
+end
+function fixedWindowEmptyAt(row, at, limit)
+if row[at + 1] == 0 and row[at + 2] == 0 then
+return 0
+end
+return endOf(limit, row[at + 1])
+end
+function roll(row, at, limit, now)
+local start = max(
+row[at + 1],
+floor(now / limit.window) * limit.window
+)
+rolled[1] = start
+rolled[2] = 0
+rolled[3] = 0
+if row[at + 1] == start then
+rolled[2] = row[at + 2]
+rolled[3] = row[at + 3]
+elseif row[at + 1] + limit.window == start then
+rolled[2] = row[at + 3]
+end
+end
+function writeRolled(row, at)
+row[at + 1] = rolled[1]
+row[at + 2] = rolled[2]
+row[at + 3] = rolled[3]
+end
+function chargeSlidingCounter(row, at, limit, n, now)
+roll(row, at, limit, now)
+rolled[3] = rolled[3] + n
+writeRolled(row, at)
+return n
+end
+function weighted(limit, now)
+local x = floor(max(0, now - rolled[1]) / limit.tick)
+return floor((rolled[2] * (limit.ticks - x) + limit.ticks - 1) / limit.ticks)
+end
+function refundSlidingCounter(row, at, limit, n, now, mark)
+roll(row, at, limit, now)
+local from = -1
+if rolled[1] == mark then
+from = 2
+end
+if rolled[1] == mark + limit.window then
+from = 1
+end
+if from < 0 then
+return 0
+end
+local given = min(n, rolled[from + 1])
+rolled[from + 1] = rolled[from + 1] - given
+writeRolled(row, at)
+return given
+end
+function grantSlidingCounter(row, at, limit, n, now)
+roll(row, at, limit, now)
+return refundSlidingCounter(
+row,
+at,
+limit,
+n,
+now,
+rolled[1]
+)
+end
+function raiseSlidingCounter(row, at, limit, n, now)
+roll(row, at, limit, now)
+return chargeSlidingCounter(
+row,
+at,
+limit,
+max(
+0,
+n - rolled[3] - weighted(limit, now)
+),
+now
+)
+end
+function resetSlidingCounter(row, at, limit, now)
+roll(row, at, limit, now)
+local used = rolled[3] + weighted(limit, now)
+rolled[2] = 0
+rolled[3] = 0
+writeRolled(row, at)
+return used
+end
+function slidingCounterEmptyAt(row, at, limit)
+if row[at + 3] > 0 then
+return row[at + 1] + 2 * limit.window
+end
+if row[at + 1] == 0 and row[at + 2] == 0 then
+return 0
+end
+return row[at + 1] + limit.window
+end
+function measure(limit, entries, time)
+local edge = time - limit.window
+local count = entries:count()
+local i = 0
+local sum = 0
+while i < count and entries:stamp(i) <= edge do
+sum = sum + entries:cost(i)
+i = i + 1
+end
+left[1] = i
+left[2] = sum
+end
+function dropSpent(entries)
+while entries:count() > 0 and entries:cost(entries:count() - 1) == 0 do
+entries:dropNewest()
+end
+end
+function chargeSlidingLog(row, at, limit, n, now, entries)
+local time = max(now, row[at + 2])
+measure(limit, entries, time)
+entries:dropOldest(left[1])
+local stamp = ceil(time / limit.cell) * limit.cell
+local newest = entries:count() - 1
+if newest >= 0 and entries:stamp(newest) == stamp then
+entries:setCost(
+newest,
+entries:cost(newest) + n
+)
+else
+entries:push(stamp, n)
+end
+row[at + 1] = row[at + 1] - left[2] + n
+row[at + 2] = time
+return n
+end
+function refundSlidingLog(row, at, limit, n, now, mark, entries)
+if mark <= max(now, row[at + 2]) - limit.window then
+return 0
+end
+do
+local i = entries:count() - 1
+while i >= 0 and entries:stamp(i) >= mark do
+if entries:stamp(i) == mark then
+local given = min(
+n,
+entries:cost(i)
+)
+entries:setCost(
+i,
+entries:cost(i) - given
+)
+row[at + 1] = row[at + 1] - given
+dropSpent(entries)
+return given
+end
+i = i - 1
+end
+end
+return 0
+end
+function grantSlidingLog(row, at, limit, n, now, entries)
+measure(
+limit,
+entries,
+max(now, row[at + 2])
+)
+local given = 0
+while given < n and entries:count() > left[1] do
+local newest = entries:count() - 1
+local cost = entries:cost(newest)
+if cost <= n - given then
+entries:dropNewest()
+given = given + cost
+else
+entries:setCost(newest, cost - (n - given))
+given = n
+end
+end
+dropSpent(entries)
+row[at + 1] = row[at + 1] - given
+return given
+end
+function raiseSlidingLog(row, at, limit, n, now, entries)
+measure(
+limit,
+entries,
+max(now, row[at + 2])
+)
+local missing = n - (row[at + 1] - left[2])
+if missing <= 0 then
+return 0
+end
+return chargeSlidingLog(
+row,
+at,
+limit,
+missing,
+now,
+entries
+)
+end
+function slidingLogEmptyAt(row, at, limit, entries)
+local count = entries:count()
+if count > 0 then
+return entries:stamp(count - 1) + limit.window
+end
+if row[at + 2] == 0 then
+return 0
+end
+return row[at + 2] + limit.window
+end
+function renewHold(limit, now, holds, id)
+if holds:expiryOf(id) <= now then
+return 0
+end
+holds:renew(id, now + limit.window)
+return now + limit.window
+end
+function releaseAll(now, holds)
+local live = holds:live(now)
+holds:removeAll()
+return live
+end
+function widthOf(kind)
+if kind == 0 then
+return 4
+end
+if kind == 1 then
+return 2
+end
+if kind == 2 then
+return 3
+end
+if kind == 3 then
+return 2
+end
+return 0
+end
+function refund(row, at, limit, n, now, mark, markRest, amount, since, beside)
+local kind = limit.kind
+if kind == 0 then
+return refundBucket(
+row,
+at,
+limit,
+n,
+now,
+mark,
+markRest,
+amount,
+since
+)
+end
+if since ~= 0 then
+return 0
+end
+if kind == 1 then
+return refundFixedWindow(
+row,
+at,
+limit,
+n,
+now,
+mark
+)
+end
+if kind == 2 then
+return refundSlidingCounter(
+row,
+at,
+limit,
+n,
+now,
+mark
+)
+end
+if kind == 3 then
+return refundSlidingLog(
+row,
+at,
+limit,
+n,
+now,
+mark,
+beside
+)
+end
+return 0
+end
+function grant(row, at, limit, n, now, beside)
+local kind = limit.kind
+if kind == 0 then
+return grantBucket(
+row,
+at,
+limit,
+n,
+now
+)
+end
+if kind == 1 then
+return grantFixedWindow(
+row,
+at,
+limit,
+n,
+now
+)
+end
+if kind == 2 then
+return grantSlidingCounter(
+row,
+at,
+limit,
+n,
+now
+)
+end
+if kind == 3 then
+return grantSlidingLog(
+row,
+at,
+limit,
+n,
+now,
+beside
+)
+end
+return 0
+end
+function charge(row, at, limit, n, now, beside)
+local kind = limit.kind
+if kind == 0 then
+return chargeBucket(
+row,
+at,
+limit,
+n,
+now
+)
+end
+if kind == 1 then
+return chargeFixedWindow(
+row,
+at,
+limit,
+n,
+now
+)
+end
+if kind == 2 then
+return chargeSlidingCounter(
+row,
+at,
+limit,
+n,
+now
+)
+end
+if kind == 3 then
+return chargeSlidingLog(
+row,
+at,
+limit,
+n,
+now,
+beside
+)
+end
+return 0
+end
+function atLeast(row, at, limit, n, now, beside)
+local kind = limit.kind
+local used = min(n, limit.burst)
+if kind == 0 then
+return raiseBucket(
+row,
+at,
+limit,
+used,
+now
+)
+end
+if kind == 1 then
+return raiseFixedWindow(
+row,
+at,
+limit,
+used,
+now
+)
+end
+if kind == 2 then
+return raiseSlidingCounter(
+row,
+at,
+limit,
+used,
+now
+)
+end
+if kind == 3 then
+return raiseSlidingLog(
+row,
+at,
+limit,
+used,
+now,
+beside
+)
+end
+return 0
+end
+function reset(row, at, limit, now, beside)
+local kind = limit.kind
+if kind == 0 then
+return resetBucket(row, at, limit, now)
+end
+if kind == 2 then
+return resetSlidingCounter(row, at, limit, now)
+end
+if kind == 4 then
+return releaseAll(now, beside)
+end
+return grant(
+row,
+at,
+limit,
+9007199254740991,
+now,
+beside
+)
+end
+function emptyAt(row, at, limit, beside)
+local kind = limit.kind
+if kind == 0 then
+return bucketEmptyAt(row, at, limit)
+end
+if kind == 1 then
+return fixedWindowEmptyAt(row, at, limit)
+end
+if kind == 2 then
+return slidingCounterEmptyAt(row, at, limit)
+end
+if kind == 3 then
+return slidingLogEmptyAt(row, at, limit, beside)
+end
+return beside:lastExpiry()
+end
+local call, pack, read, sub, rep = redis.call, struct.pack, struct.unpack, string.sub, string.rep
+local KEYS, ARGV, unpack = KEYS, ARGV, unpack
+local WIDTH, FIXED, GRACE, STEP = 7, 4, 60000000, 60000000
+local streamEnd = #ARGV[1] / 8
+local stream = { read('<' .. rep('d', streamEnd), ARGV[1]) }
+local now = stream[1]
+if now == 0 then
+local time = call('TIME')
+now = time[1] * 1000000 + time[2]
+end
+local rules = {}
+for i = 1, stream[2] do
+local n = { read('<' .. rep('d', #ARGV[2 * i] / 8), ARGV[2 * i]) }
+local limits, p, place, at = {}, 4, FIXED + 1, 0
+for j = 1, n[2] do
+local limit = {
+kind = n[p], amount = n[p + 1], window = n[p + 2], burst = n[p + 3], whole = n[p + 4], rest = n[p + 5],
+burstWhole = n[p + 6], burstRest = n[p + 7], queues = n[p + 8] == 1, tick = n[p + 9], ticks = n[p + 10],
+cell = n[p + 11], since = n[p + 12], slowdown = n[p + 13], place = place, at = at,
+}
+place = place + (limit.rest == 0 and 1 or 2)
+at = at + n[p + 14]
+local bounds = n[p + 15]
+if limit.kind > 0 then
+limit.bounds = {}
+for b = 1, bounds do limit.bounds[b] = n[p + 15 + b] end
+end
+p = p + 16 + bounds
+limits[j] = limit
+end
+local names, doubles = ARGV[2 * i + 1], rep('d', place - FIXED - 1)
+rules[i] = {
+limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
+width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
+}
+end
+local format, gmatch, match = string.format, string.gmatch, string.match
+local function isWhole(window, amount) return window - floor(window / amount) * amount == 0 end
+local SIZES = { f = 2, s = 3, e = 2, c = 0 }
+local function open(rule, value)
+local row, sums, extras, names, index = {}, {}, {}, {}, {}
+local w = {
+row = row, sums = sums, extras = extras, names = names, expires = 0, birth = now, last = 0, taken = 0,
+}
+for i = 1, rule.width do row[i] = 0 end
+for name in gmatch(sub(rule.names, 2, -2), '[^,]+') do
+local bare = match(name, '^[^=]+')
+names[#names + 1] = bare
+sums[#names] = 0
+index[bare] = #names
+end
+local text = value and match(value, '^1([^;]*);')
+if not text then return w end
+w.found = true
+local p, places = 0, {}
+w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, #text + 4)
+for name in gmatch(text, '[^,]+') do
+local bare, amount = match(name, '^([^=]+)=?(%d*)$')
+amount = tonumber(amount)
+local window = tonumber(match(bare, '^%a(%d+)')) or 2764800000000
+local count = amount and (isWhole(window, amount) and 1 or 2) or SIZES[sub(bare, 1, 1)]
+local numbers = { read('<' .. rep('d', count), value, p) }
+p = numbers[count + 1]
+local j = index[bare]
+if j then
+local at = rule.limits[j].at
+for i = 1, count do row[at + i] = numbers[i] end
+if amount then
+if count == 1 then row[at + 2] = 0 end
+row[at + 3] = numbers[1] == 0 and 0 or amount
+row[at + 4] = w.last
+end
+elseif count > 0 then
+local empty = amount and numbers[1] + 1 or max(numbers[1], numbers[2]) + 2 * window
+if empty + GRACE > now then
+extras[#extras + 1] =
+{ name = name, count = count, numbers = numbers, empty = empty, sum = 0, place = #places + 1 }
+end
+end
+places[#places + 1] = j or 0
+end
+if sub(value, #text + 3, #text + 3) == 'R' then
+local all = { read('<' .. rep('d', #places), value, p) }
+for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
+for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
+end
+return w
+end
+local function goesAt(rule, w, besides)
+local last = 0
+for j = 1, rule.count do
+local limit = rule.limits[j]
+local empty = emptyAt(w.row, limit.at, limit, besides[j])
+if limit.slowdown > 1 and empty > now then empty = now + ceil((empty - now) * limit.slowdown) end
+if empty > last then last = empty end
+end
+for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empty end end
+return last
+end
+local function save(rule, key, w, besides)
+local names, numbers, mark = {}, {}, '-'
+local function put(value) numbers[#numbers + 1] = value end
+local goes = goesAt(rule, w, besides) + GRACE
+local keep = w.found and goes <= w.expires
+if not keep then w.expires = max(w.expires, goes + STEP) end
+put(w.expires) put(w.birth) put(w.last) put(w.taken)
+for j = 1, rule.count do
+local limit, at = rule.limits[j], rule.limits[j].at
+names[j] = w.names[j]
+if limit.kind == 0 then
+local amount = w.row[at + 3]
+if amount == 0 then amount = limit.amount end
+names[j] = format('%s=%d', names[j], amount)
+put(w.row[at + 1])
+if not isWhole(limit.window, amount) then put(w.row[at + 2]) end
+else
+for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
+end
+if w.sums[j] > 0 then mark = 'R' end
+end
+for _, extra in ipairs(w.extras) do
+names[#names + 1] = extra.name
+for i = 1, extra.count do put(extra.numbers[i]) end
+if extra.sum > 0 then mark = 'R' end
+end
+if mark == 'R' then
+for j = 1, rule.count do put(w.sums[j]) end
+for _, extra in ipairs(w.extras) do put(extra.sum) end
+end
+local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
+local life = ceil((w.expires - now) / 1000)
+if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
+for _, beside in pairs(besides) do call('PEXPIRE', beside.key, life) end
+end
+local PIECE = 32
+local Log = {}
+Log.__index = Log
+function Log:count() return self.n end
+function Log:entry(i)
+local piece = floor(i / PIECE)
+local found = self.pieces[piece]
+if not found then
+found = call('LRANGE', self.key, piece * PIECE, piece * PIECE + PIECE - 1)
+self.pieces[piece] = found
+end
+return found[i - piece * PIECE + 1]
+end
+function Log:stamp(i)
+if i >= self.n then return now end
+return (read('<d', self:entry(i)))
+end
+function Log:cost(i)
+if i >= self.n then return 9007199254740991 end
+return (read('<d', self:entry(i), 9))
+end
+function Log:setCost(i, cost)
+call('LSET', self.key, i, pack('<dd', self:stamp(i), cost))
+self.pieces = {}
+end
+function Log:push(stamp, cost)
+if self.n == 0 then call('DEL', self.key) end
+call('RPUSH', self.key, pack('<dd', stamp, cost))
+self.n, self.pieces = self.n + 1, {}
+end
+function Log:dropOldest(n)
+if n == 0 then return end
+call('LTRIM', self.key, n, -1)
+self.n, self.pieces = self.n - n, {}
+end
+function Log:dropNewest()
+call('RPOP', self.key)
+self.n, self.pieces = self.n - 1, {}
+end
+local Holds = {}
+Holds.__index = Holds
+function Holds:live(time) return call('ZCOUNT', self.key, format('(%.0f', time), '+inf') end
+function Holds:nthExpiry(n, time)
+local found = call('ZRANGEBYSCORE', self.key, format('(%.0f', time), '+inf', 'WITHSCORES', 'LIMIT', n - 1, 1)
+return tonumber(found[2]) or time
+end
+function Holds:lastExpiry()
+local found = call('ZRANGE', self.key, -1, -1, 'WITHSCORES')
+return tonumber(found[2]) or 0
+end
+function Holds:expiryOf(id) return tonumber(call('ZSCORE', self.key, id .. '/1') or 0) end
+function Holds:renew(id, expiry)
+local k = 1
+while call('ZSCORE', self.key, id .. '/' .. k) do
+call('ZADD', self.key, 'GT', format('%.0f', expiry), id .. '/' .. k)
+k = k + 1
+end
+end
+function Holds:add(id, cost, expiry)
+self:remove(id)
+for k = 1, cost do call('ZADD', self.key, format('%.0f', expiry), id .. '/' .. k) end
+end
+function Holds:dropExpired(time) call('ZREMRANGEBYSCORE', self.key, '-inf', format('%.0f', time)) end
+function Holds:remove(id)
+local k = 1
+while call('ZREM', self.key, id .. '/' .. k) == 1 do k = k + 1 end
+return k - 1
+end
+function Holds:removeAll() call('DEL', self.key) end
+local function besidesOf(rule, w, key)
+local besides = {}
+for j = 1, rule.count do
+local limit = rule.limits[j]
+if limit.kind == 3 then
+key = key + 1
+local n = w.found and call('LLEN', KEYS[key]) or 0
+if n == 0 then w.row[limit.at + 1] = 0 end
+besides[j] = setmetatable({ key = KEYS[key], n = n, pieces = {} }, Log)
+elseif limit.kind == 4 then
+key = key + 1
+besides[j] = setmetatable({ key = KEYS[key] }, Holds)
+end
+end
+return besides, key
+end
+local REFUND, GRANT, CHARGE, RAISE, RESET, RENEW, RELEASE, CLAIM, CONFIRM, UNCLAIM, BEAT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+local ITEM, VOID = 7, 4000000000
+local reply, key, at = { now }, 0, 3
+local function answer(value) reply[#reply + 1] = value end
+local function change(operation, w, besides, limit, j, p)
+local row, amount = w.row, stream[p + 1]
+if operation == REFUND then
+if not w.found or stream[p + 6] < w.birth then return 0 end
+local since = w.sums[j] - stream[p + 5]
+local given = refund(row, limit.at, limit, amount, now, stream[p + 2], stream[p + 3], stream[p + 4], since, besides[j])
+if limit.kind == 0 then w.sums[j] = w.sums[j] + given end
+return given
+end
+if operation == GRANT then
+local given = grant(row, limit.at, limit, amount, now, besides[j])
+if given > 0 then w.sums[j] = w.sums[j] + amount end
+return given
+end
+if operation == CHARGE then return charge(row, limit.at, limit, amount, now, besides[j]) end
+return atLeast(row, limit.at, limit, amount, now, besides[j])
+end
+local function resetRow(rule, w, besides)
+local used = #w.extras
+for j = 1, rule.count do
+local limit = rule.limits[j]
+used = used + reset(w.row, limit.at, limit, now, besides[j])
+w.sums[j] = w.sums[j] + VOID
+end
+w.extras = {}
+return used
+end
+local function record(operation, name, owner, life, fingerprint, body)
+local known = call('GET', name)
+if known and read('<d', known) <= now then known = false end
+local mine = known and sub(known, 9) == '?' .. owner
+if operation == UNCLAIM then
+if mine then call('DEL', name) end
+return '0'
+end
+if known and not mine then
+if sub(known, 9, 9) == '?' then return 'p' end
+if sub(known, 9, 8 + #fingerprint) ~= fingerprint then return 'c' end
+return 'r' .. known
+end
+local rest = operation == CLAIM and '?' .. owner or fingerprint .. body
+call('SET', name, pack('<d', now + life * 1000) .. rest, 'PX', life)
+return '1'
+end
+while at <= streamEnd do
+local operation, rule, text, count = stream[at], rules[stream[at + 1]], stream[at + 2], stream[at + 3]
+at = at + 4
+key = key + 1
+if operation == BEAT then
+local name, id = KEYS[key], ARGV[text]
+call('ZADD', name, format('%.0f', now), id)
+call('ZREMRANGEBYSCORE', name, '-inf', format('%.0f', now - 7000000))
+call('PEXPIRE', name, 60000)
+answer(call('ZCARD', name))
+elseif operation >= CLAIM then
+answer(record(operation, KEYS[key], ARGV[text], tonumber(ARGV[text + 1]), ARGV[text + 2], ARGV[text + 3]))
+else
+local rowKey = KEYS[key]
+local w, besides = open(rule, call('GET', rowKey)), nil
+besides, key = besidesOf(rule, w, key)
+local dirty = false
+if operation == RESET then
+local used = resetRow(rule, w, besides)
+dirty = w.found
+answer(used > 0 and 1 or 0)
+elseif operation == RENEW then
+local first
+for j, beside in pairs(besides) do
+if rule.limits[j].kind == 4 then
+local expiry = renewHold(rule.limits[j], now, beside, ARGV[text])
+if not first or expiry < first then first = expiry end
+if expiry > 0 then call('PEXPIRE', beside.key, ceil((expiry - now + GRACE) / 1000)) end
+end
+end
+answer(first or 0)
+elseif operation == RELEASE then
+local released = 0
+for j, beside in pairs(besides) do
+if rule.limits[j].kind == 4 then released = released + beside:remove(ARGV[text]) end
+end
+answer(released)
+else
+for _ = 1, count do
+local j = stream[at]
+local changed = change(operation, w, besides, rule.limits[j], j, at)
+if changed > 0 then dirty = true end
+answer(changed)
+at = at + ITEM
+end
+end
+if dirty then
+if operation ~= RESET then w.last = max(w.last, now) end
+save(rule, rowKey, w, besides)
+end
+end
+end
+return reply`
