@@ -149,8 +149,14 @@ export async function startCluster(options: ServerOptions = {}): Promise<Cluster
       RedisServer.start({
         ...options,
         args: [
-          ...['--cluster-enabled', 'yes', '--cluster-port', String(bus)],
-          ...['--cluster-node-timeout', '1000', '--repl-diskless-sync-delay', '0'],
+          '--cluster-enabled',
+          'yes',
+          '--cluster-port',
+          String(bus),
+          '--cluster-node-timeout',
+          '1000',
+          '--repl-diskless-sync-delay',
+          '0',
           ...(options.args ?? []),
         ],
       }),
@@ -170,7 +176,7 @@ export async function startCluster(options: ServerOptions = {}): Promise<Cluster
     if (i > 0) await first!.admin.call('CLUSTER', 'MEET', HOST, port, buses[i]!)
   for (const [i, { admin }] of servers.entries()) {
     await until('the nodes to know each other', async () => {
-      const known = await admin.cluster('NODES')
+      const known = String(await admin.cluster('NODES'))
       return ids.every((id) => known.includes(id)) && !known.includes('handshake')
     })
     if (i >= 3) await admin.cluster('REPLICATE', ids[i - 3]!)

@@ -61,46 +61,65 @@ export class ScriptCalls {
   /** Rejects with a StoreFailure, and with nothing else. */
   run(call: ScriptCall): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      let isOver = false
-      const fail = (failure: StoreFailure) => {
-        if (isOver) return
-        isOver = true
-        deadline.isMet = true
-        this.#watch.failed()
-        reject(failure)
-      }
-      const deadline = this.#watch.started(() => fail(new StoreFailure('store_timeout', true)))
-      const attempt = (command: 'EVALSHA' | 'EVAL', isLast: boolean) => {
-        this.#send(command, call).then(
-          (reply) => {
-            if (isOver) return
-            isOver = true
-            deadline.isMet = true
-            this.#watch.succeeded()
-            resolve(reply)
-          },
-          (error: unknown) => {
-            if (isOver) return
-            const message = error instanceof Error ? error.message : String(error)
-            if (command === 'EVALSHA' && message.startsWith('NOSCRIPT'))
-              return attempt('EVAL', isLast)
-            const failure = failureOf(error, message)
-            const hasTime = performance.now() + 2 * PAUSE_MS < deadline.at
-            const mayPass = PASSING.test(message) || NOT_SENT.test(message)
-            if (isLast || failure.mayHaveRun || !mayPass || !hasTime) return fail(failure)
-            setTimeout(() => {
-              if (!isOver) attempt('EVALSHA', true)
-            }, PAUSE_MS)
-          },
-        )
-      }
-      attempt('EVALSHA', false)
+      new RunningCall(this.#port, this.#watch, call, resolve, reject).attempt('EVALSHA', false)
     })
   }
+}
 
-  /** A client that throws instead of rejecting is heard as well. */
-  async #send(command: 'EVALSHA' | 'EVAL', { script, keys, args }: ScriptCall): Promise<Reply> {
-    return this.#port.run(command, command === 'EVALSHA' ? script.sha : script.text, keys, args)
+/** A call until it is answered, has failed, or has missed its deadline: whichever comes first. */
+class RunningCall {
+  readonly #deadline: Deadline
+  #isOver = false
+
+  constructor(
+    private readonly port: RedisPort,
+    private readonly watch: CallWatch,
+    private readonly call: ScriptCall,
+    private readonly resolve: (reply: Reply) => void,
+    private readonly reject: (failure: StoreFailure) => void,
+  ) {
+    this.#deadline = watch.started(() => this.#fail(new StoreFailure('store_timeout', true)))
+  }
+
+  attempt(command: 'EVALSHA' | 'EVAL', isLast: boolean): void {
+    const { script, keys, args } = this.call
+    const failed = (error: unknown) => this.#failed(error, command, isLast)
+    let reply: Promise<Reply>
+    try {
+      reply = this.port.run(command, command === 'EVALSHA' ? script.sha : script.text, keys, args)
+    } catch (error) {
+      return failed(error)
+    }
+    reply.then(this.#answered, failed)
+  }
+
+  readonly #answered = (reply: Reply): void => {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#deadline.isMet = true
+    this.watch.succeeded()
+    this.resolve(reply)
+  }
+
+  #failed(error: unknown, command: 'EVALSHA' | 'EVAL', isLast: boolean): void {
+    if (this.#isOver) return
+    const message = error instanceof Error ? error.message : String(error)
+    if (command === 'EVALSHA' && message.startsWith('NOSCRIPT')) return this.attempt('EVAL', isLast)
+    const failure = failureOf(error, message)
+    const hasTime = performance.now() + 2 * PAUSE_MS < this.#deadline.at
+    const mayPass = PASSING.test(message) || NOT_SENT.test(message)
+    if (isLast || failure.mayHaveRun || !mayPass || !hasTime) return this.#fail(failure)
+    setTimeout(() => {
+      if (!this.#isOver) this.attempt('EVALSHA', true)
+    }, PAUSE_MS)
+  }
+
+  #fail(failure: StoreFailure): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#deadline.isMet = true
+    this.watch.failed()
+    this.reject(failure)
   }
 }
 
