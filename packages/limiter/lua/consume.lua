@@ -12,13 +12,14 @@ local function saveTats(rule, tats, sums, rowKey, cost, o)
       local limit = rule.limits[j]
       tats[limit.place] = t
       if limit.rest > 0 then tats[limit.place + 1] = out[o + j + 0.5] end
-      if limit.slowdown > 1 then t = now + ceil((t - now) * limit.slowdown) end
+      if limit.slowdown > 1 then t = slower(t, limit) end
       if t > goes then goes = t end
     end
   end
   if goes == 0 then return end
   goes = goes + 1 + GRACE
   if now > tats[3] then tats[3] = now end
+  if now < tats[2] then tats[2] = now end
   tats[4] = tats[4] + cost
   if sums and goes <= tats[1] then
     call('SETRANGE', rowKey, rule.after, pack(rule.tats, unpack(tats, 1, rule.last)))

@@ -14,7 +14,7 @@
 -- wide(), whose functions come into being when they are first needed. rows.lua says how rows are kept.
 local call, pack, read, sub, rep = redis.call, struct.pack, struct.unpack, string.sub, string.rep
 local KEYS, ARGV, unpack = KEYS, ARGV, unpack
-local WIDTH, FIXED, GRACE, STEP = 7, 4, 60000000, 60000000
+local WIDTH, FIXED, GRACE, STEP, HORIZON = 7, 4, 60000000, 60000000, 3162240000000000
 
 local streamEnd = #ARGV[1] / 8
 local stream = { read('<' .. rep('d', streamEnd), ARGV[1]) }
@@ -50,4 +50,9 @@ for i = 1, stream[2] do
     limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
     width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
   }
+end
+
+-- When a slower variant of the rule would find the row empty that this one finds empty at `time`.
+local function slower(time, limit)
+  return now + min(ceil((time - now) * limit.slowdown), HORIZON)
 end

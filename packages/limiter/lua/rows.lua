@@ -4,7 +4,7 @@
 -- were written under. Whoever finds columns that he knows uses them, so that changed rules carry use over.
 -- The mark after it is R where tokens were ever given back: then their sum follows for each column.
 --   expires  when the key may go; it is moved in steps, so that most writes leave the key's TTL alone
---   birth    when the row was made: a receipt from before is worth nothing
+--   birth    the earliest time that wrote it: a receipt from before is worth nothing
 --   last     the latest time that wrote it
 --   taken    all that was ever taken, for telling whose part of it is how large
 local format, gmatch, match = string.format, string.gmatch, string.match
@@ -72,7 +72,7 @@ local function goesAt(rule, w, besides)
   for j = 1, rule.count do
     local limit = rule.limits[j]
     local empty = emptyAt(w.row, limit.at, limit, besides[j])
-    if limit.slowdown > 1 and empty > now then empty = now + ceil((empty - now) * limit.slowdown) end
+    if limit.slowdown > 1 and empty > now then empty = slower(empty, limit) end
     if empty > last then last = empty end
   end
   for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empty end end

@@ -12,7 +12,7 @@ local function takeAll(rule, w, besides, rowKey, cost, hold, o)
     end
   end
   if not taken then return end
-  w.last = max(w.last, now)
+  w.last, w.birth = max(w.last, now), min(w.birth, now)
   w.taken = w.taken + cost
   save(rule, rowKey, w, besides)
 end

@@ -8,7 +8,7 @@ import type { RuleSet } from './rules/rule-set.js'
 import { Keys } from './store/redis/keys.js'
 import { type RedisClient, redisPort } from './store/redis/redis-client.js'
 import { RedisStore } from './store/redis/redis-store.js'
-import type { Answer } from './store/store.js'
+import type { Answer, Store } from './store/store.js'
 
 export type { RedisClient } from './store/redis/redis-client.js'
 export {
@@ -26,7 +26,7 @@ export interface RedisStoreOptions {
   readonly instances?: number
   /** What every key starts with; `sluice` unless given. */
   readonly prefix?: string
-  /** For tests: milliseconds since the epoch to decide by, instead of the server's clock. */
+  /** For tests: milliseconds since the epoch to decide by, instead of the server's clock; moves the breaker too. */
   readonly testClock?: () => number
 }
 
@@ -42,7 +42,12 @@ export interface RedisHealth {
   readonly instances: number
 }
 
-class SharedStore extends RedisStore {
+/** A store that many processes share. */
+export interface SharedStore extends Store {
+  readonly health: RedisHealth
+}
+
+class BeatingStore extends RedisStore implements SharedStore {
   readonly #net: SafetyNet
   readonly #id = randomUUID()
   #timer: ReturnType<typeof setInterval> | undefined
@@ -88,8 +93,9 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const deadlineMs = within('deadlineMs', options.deadlineMs ?? 100, 1, 60_000)
   const instances = within('instances', options.instances ?? 1, 1, 1_000_000)
   const storeTime = (now: number) => store.clock.at(now)
-  const net = new SafetyNet({ deadlineMs, instances, storeTime })
-  const store: SharedStore = new SharedStore(
+  const now = testClock ?? (() => performance.now())
+  const net = new SafetyNet({ deadlineMs, instances, storeTime, now })
+  const store: BeatingStore = new BeatingStore(
     {
       port: redisPort(client),
       safeguard: net,

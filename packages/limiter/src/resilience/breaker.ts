@@ -21,7 +21,7 @@ export class Breaker {
   closedAt = Number.NEGATIVE_INFINITY
 
   /** `now`: milliseconds that never go back. */
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now: () => number) {
     this.#now = now
   }
 

@@ -178,7 +178,7 @@ export class LocalFallback implements Store {
     this.#memory.charge(changes, now)
   }
 
-  /** What was used here of these rows, as the whole limits would have it; they start anew here after that. */
+  /** What was used here of these rows, as the whole limits would have it. */
   owed(transaction: Transaction): readonly LimitChange[] {
     if (this.#rows.size === 0) return []
     const now = this.#storeTime(transaction.now)
@@ -186,12 +186,9 @@ export class LocalFallback implements Store {
   }
 
   #owedOf(rule: CompiledRule, value: string, now: number): LimitChange[] {
-    const key = rowKey(rule, value)
-    const row = this.#rows.get(key)
-    if (row === undefined) return []
-    this.#rows.delete(key)
-    const scaled = row.rule
-    if (scaled === null) return []
+    const row = this.#rows.get(rowKey(rule, value))
+    const scaled = row?.rule
+    if (row === undefined || scaled === undefined || scaled === null) return []
     const verdicts = this.#memory.consume({
       rules: [scaled],
       values: [value],
@@ -203,7 +200,6 @@ export class LocalFallback implements Store {
       replayOf: null,
       now,
     })
-    if (!rule.hasHolds) this.#memory.reset([{ family: scaled.family, value }], now)
     return rule.limits.flatMap((limit, j) => {
       const other = scaled.limits.find(({ id }) => id === limit.id)
       if (other === undefined) return []
@@ -212,6 +208,17 @@ export class LocalFallback implements Store {
       const amount = Math.min(limit.numbers.burst, used)
       return amount > 0 ? [{ rule, limit, value, amount }] : []
     })
+  }
+
+  /** The store counts this row again, and was told what was used here. Holds stay until they are released. */
+  forget(rule: CompiledRule, value: string, now: number): void {
+    if (this.#rows.size === 0) return
+    const key = rowKey(rule, value)
+    const row = this.#rows.get(key)
+    if (row === undefined) return
+    this.#rows.delete(key)
+    if (row.rule !== null && !rule.hasHolds)
+      this.#memory.reset([{ family: row.rule.family, value }], now)
   }
 
   consume(transaction: Transaction): Verdicts {

@@ -4,7 +4,13 @@
  * within 100 ms, at most 16 calls in flight at first, twice as many every 100 ms.
  */
 import type { CompiledRule } from '../rules/compiled-rule.js'
-import type { DegradedReason, LimitChange, Transaction, Verdicts } from '../store/store.js'
+import {
+  DECIDED_AT,
+  type DegradedReason,
+  type LimitChange,
+  type Transaction,
+  type Verdicts,
+} from '../store/store.js'
 import { Breaker, type BreakerState } from './breaker.js'
 import { type Deadline, Deadlines } from './deadlines.js'
 import { Instances } from './instances.js'
@@ -21,17 +27,22 @@ export interface SafetyNetOptions {
   readonly instances: number
   /** The store's time at this instance's time, as far as is known. */
   readonly storeTime: (now: number) => number
+  /** Milliseconds that never go back, for the breaker and the return. */
+  readonly now: () => number
 }
 
 export class SafetyNet {
   readonly local: LocalFallback
   readonly #deadlines: Deadlines
-  readonly #breaker = new Breaker()
+  readonly #breaker: Breaker
+  readonly #now: () => number
   readonly #sightings = new Sightings()
   readonly #instances: Instances
   #inFlight = 0
 
-  constructor({ deadlineMs, instances, storeTime }: SafetyNetOptions) {
+  constructor({ deadlineMs, instances, storeTime, now }: SafetyNetOptions) {
+    this.#now = now
+    this.#breaker = new Breaker(now)
     this.#deadlines = new Deadlines(deadlineMs)
     this.#instances = new Instances(instances)
     this.local = new LocalFallback({
@@ -51,7 +62,7 @@ export class SafetyNet {
 
   refuses(transaction: Transaction): DegradedReason | null {
     if (!this.#breaker.admits()) return 'breaker_open'
-    const sinceMs = performance.now() - this.#breaker.closedAt
+    const sinceMs = this.#now() - this.#breaker.closedAt
     if (sinceMs > RAMP_MS) return null
     return this.#holdsBack(transaction, sinceMs) ? 'store_returning' : null
   }
@@ -79,6 +90,7 @@ export class SafetyNet {
     at: number,
   ): void {
     this.#sightings.note(rule, value, taken, cost, verdicts, at)
+    this.local.forget(rule, value, verdicts[DECIDED_AT]!)
   }
 
   leftOf(rule: CompiledRule, value: string): number {

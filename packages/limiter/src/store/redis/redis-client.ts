@@ -20,21 +20,15 @@ export interface RedisPort {
   ): Promise<Reply>
 }
 
-type Argument = string | Buffer | number
-
-/** ioredis 5 or later. */
-export interface IoredisClient {
-  readonly options: object
-  evalshaBuffer(...args: Argument[]): Promise<unknown>
-  evalBuffer(...args: Argument[]): Promise<unknown>
+/** A client of ioredis 5 or node-redis 5, or later ones. */
+export interface RedisClient {
+  sendCommand(...args: never[]): unknown
 }
 
-/** node-redis 5 or later: `createClient`, `createSentinel`'s clients, `createCluster`. */
-export interface NodeRedisClient {
-  sendCommand(...args: never[]): Promise<unknown>
-}
-
-export type RedisClient = IoredisClient | NodeRedisClient
+type Methods = Record<
+  'evalshaBuffer' | 'evalBuffer' | 'sendCommand',
+  (...args: unknown[]) => unknown
+>
 
 /** Safe for `new Redis(url, ioredisOptions)`, also with `sentinels`. */
 export const ioredisOptions = {
@@ -58,7 +52,11 @@ export const ioredisClusterOptions = {
 /** Safe for `createClient({ url, ...nodeRedisOptions })`. */
 export const nodeRedisOptions = {
   disableOfflineQueue: true,
-  socket: { connectTimeout: 1000, socketTimeout: 5000 },
+  socket: {
+    connectTimeout: 1000,
+    socketTimeout: 5000,
+    reconnectStrategy: (retries: number): number => Math.min(50 * 2 ** retries, 1000),
+  },
 } as const
 
 /** Safe for `createCluster({ rootNodes, ...nodeRedisClusterOptions })`. */
@@ -68,39 +66,39 @@ export function redisPort(client: unknown): RedisPort {
   if (typeof client === 'object' && client !== null) {
     if (hasMethods(client, 'evalshaBuffer', 'evalBuffer')) {
       checkIoredis(client)
-      return ioredisPort(client as IoredisClient, isIoredisCluster(client))
+      return ioredisPort(client as Methods, isIoredisCluster(client))
     }
     if (hasMethods(client, 'sendCommand')) {
       const isCluster = 'masters' in client
       checkNodeRedis(client, isCluster)
-      return nodeRedisPort(client as NodeRedisClient, isCluster)
+      return nodeRedisPort(client as Methods, isCluster)
     }
   }
   throw refused('is no Redis client that is known; expected one of ioredis or node-redis')
 }
 
-function ioredisPort(client: IoredisClient, isCluster: boolean): RedisPort {
+type Send = (...args: unknown[]) => Promise<Reply>
+
+function ioredisPort(client: Methods, isCluster: boolean): RedisPort {
+  const evalsha = client.evalshaBuffer.bind(client) as Send
+  const evaluate = client.evalBuffer.bind(client) as Send
   return {
     isCluster,
     run: (command, script, keys, args) =>
-      (command === 'EVALSHA'
-        ? client.evalshaBuffer(script, keys.length, ...keys, ...args)
-        : client.evalBuffer(script, keys.length, ...keys, ...args)) as Promise<Reply>,
+      (command === 'EVALSHA' ? evalsha : evaluate)(script, keys.length, ...keys, ...args),
   }
 }
 
 /** Texts as bytes: the type that starts with $ in the protocol. */
 const AS_BYTES = { typeMapping: { 36: Buffer } }
 
-function nodeRedisPort(client: NodeRedisClient, isCluster: boolean): RedisPort {
-  const send = client.sendCommand.bind(client) as (...args: unknown[]) => Promise<unknown>
+function nodeRedisPort(client: Methods, isCluster: boolean): RedisPort {
+  const send = client.sendCommand.bind(client) as Send
   return {
     isCluster,
     run: (command, script, keys, args) => {
       const words = [command, script, String(keys.length), ...keys, ...args]
-      return (
-        isCluster ? send(keys[0], false, words, AS_BYTES) : send(words, AS_BYTES)
-      ) as Promise<Reply>
+      return isCluster ? send(keys[0], false, words, AS_BYTES) : send(words, AS_BYTES)
     },
   }
 }

@@ -211,24 +211,30 @@ export class RedisStore implements Store, Slots {
   }
 
   #read(batch: readonly Pending[], reply: Reply): void {
-    const now = reply[0] as number
     const letters = reply[1] as Buffer
     let first = 2
     for (const [i, pending] of batch.entries()) {
-      const letter = String.fromCharCode(letters[i]!)
-      if (letter === '1' || letter === '0') {
-        const saw = this.#saw
-        const verdicts = verdictsOf(pending, letter === '1', now, reply, first, saw)
-        if (pending.once !== null && letter === '1')
-          this.#own.set(pending.once[0], { transaction: pending.transaction, verdicts })
-        pending.resolve(verdicts)
-      } else if (letter === 'r') this.#replay(pending, reply[first] as Buffer)
-      else if (letter === 'c') pending.reject(new IdempotencyConflict())
-      else if (letter === 'p') pending.reject(new IdempotencyInProgress())
-      else if (pending.asks++ < 3) this.#push(pending)
-      else this.#failed([pending], new StoreFailure('store_refused', false))
+      try {
+        this.#readOne(pending, String.fromCharCode(letters[i]!), reply, first)
+      } catch (error) {
+        this.#failed([pending], new StoreFailure('store_refused', true, error))
+      }
       first += pending.layouts.length
     }
+  }
+
+  #readOne(pending: Pending, letter: string, reply: Reply, first: number): void {
+    const { transaction, once, resolve, reject } = pending
+    if (letter === '1' || letter === '0') {
+      const now = reply[0] as number
+      const verdicts = verdictsOf(pending, letter === '1', now, reply, first, this.#saw)
+      if (once !== null && letter === '1') this.#own.set(once[0], { transaction, verdicts })
+      resolve(verdicts)
+    } else if (letter === 'r') this.#replay(pending, reply[first] as Buffer)
+    else if (letter === 'c') reject(new IdempotencyConflict())
+    else if (letter === 'p') reject(new IdempotencyInProgress())
+    else if (pending.asks++ < 3) this.#push(pending)
+    else this.#failed([pending], new StoreFailure('store_refused', false))
   }
 
   readonly #saw: Safeguard['saw'] = (rule, value, taken, cost, verdicts, at) =>
@@ -255,7 +261,20 @@ export class RedisStore implements Store, Slots {
       else if (isTryAgain(failure) && hasTime && !isPart && pending.keys.length > 1)
         this.#consumeInCluster(transaction).then(resolve, reject)
       else if (isPart) reject(failure)
-      else resolve(this.#safeguard.decide(transaction, failure.reason))
+      else this.#degrade(transaction, failure.reason, resolve, reject)
+    }
+  }
+
+  #degrade(
+    transaction: Transaction,
+    reason: DegradedReason,
+    resolve: (verdicts: Verdicts) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    try {
+      resolve(this.#safeguard.decide(transaction, reason))
+    } catch (conflict) {
+      reject(conflict)
     }
   }
 
@@ -287,7 +306,7 @@ export class RedisStore implements Store, Slots {
     return new Promise((resolve, reject) => {
       let isOver = false
       const degrade = (reason: DegradedReason) =>
-        resolve(this.#safeguard.decide(transaction, reason))
+        this.#degrade(transaction, reason, resolve, reject)
       const deadline = this.#safeguard.deadline(() => {
         isOver = true
         degrade('store_timeout')
@@ -523,7 +542,9 @@ export class RedisStore implements Store, Slots {
   }
 
   async #runChange(operations: readonly Operation[]): Promise<Reply> {
-    if (this.#safeguard.state !== 'closed') throw new StoreFailure('breaker_open', false)
+    // What is owed goes before a decision that was let through, a probe perhaps.
+    const isOwed = operations[0]!.code === RAISE
+    if (this.#safeguard.state !== 'closed' && !isOwed) throw new StoreFailure('breaker_open', false)
     const now = this.#time === null ? 0 : this.#time()
     const { keys, args } = changeArguments(operations, now, this.#packed)
     return this.#calls.run({ script: changeScript, keys, args })

@@ -170,7 +170,7 @@ end
 end
 local call, pack, read, sub, rep = redis.call, struct.pack, struct.unpack, string.sub, string.rep
 local KEYS, ARGV, unpack = KEYS, ARGV, unpack
-local WIDTH, FIXED, GRACE, STEP = 7, 4, 60000000, 60000000
+local WIDTH, FIXED, GRACE, STEP, HORIZON = 7, 4, 60000000, 60000000, 3162240000000000
 local streamEnd = #ARGV[1] / 8
 local stream = { read('<' .. rep('d', streamEnd), ARGV[1]) }
 local now = stream[1]
@@ -203,6 +203,9 @@ rules[i] = {
 limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
 width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
 }
+end
+local function slower(time, limit)
+return now + min(ceil((time - now) * limit.slowdown), HORIZON)
 end
 local function wide()
 local tat = {0.5, 0.5}
@@ -845,7 +848,7 @@ local last = 0
 for j = 1, rule.count do
 local limit = rule.limits[j]
 local empty = emptyAt(w.row, limit.at, limit, besides[j])
-if limit.slowdown > 1 and empty > now then empty = now + ceil((empty - now) * limit.slowdown) end
+if limit.slowdown > 1 and empty > now then empty = slower(empty, limit) end
 if empty > last then last = empty end
 end
 for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empty end end
@@ -984,7 +987,7 @@ taken = true
 end
 end
 if not taken then return end
-w.last = max(w.last, now)
+w.last, w.birth = max(w.last, now), min(w.birth, now)
 w.taken = w.taken + cost
 save(rule, rowKey, w, besides)
 end
@@ -1067,13 +1070,14 @@ if t >= 0 then
 local limit = rule.limits[j]
 tats[limit.place] = t
 if limit.rest > 0 then tats[limit.place + 1] = out[o + j + 0.5] end
-if limit.slowdown > 1 then t = now + ceil((t - now) * limit.slowdown) end
+if limit.slowdown > 1 then t = slower(t, limit) end
 if t > goes then goes = t end
 end
 end
 if goes == 0 then return end
 goes = goes + 1 + GRACE
 if now > tats[3] then tats[3] = now end
+if now < tats[2] then tats[2] = now end
 tats[4] = tats[4] + cost
 if sums and goes <= tats[1] then
 call('SETRANGE', rowKey, rule.after, pack(rule.tats, unpack(tats, 1, rule.last)))
@@ -2021,7 +2025,7 @@ return beside:lastExpiry()
 end
 local call, pack, read, sub, rep = redis.call, struct.pack, struct.unpack, string.sub, string.rep
 local KEYS, ARGV, unpack = KEYS, ARGV, unpack
-local WIDTH, FIXED, GRACE, STEP = 7, 4, 60000000, 60000000
+local WIDTH, FIXED, GRACE, STEP, HORIZON = 7, 4, 60000000, 60000000, 3162240000000000
 local streamEnd = #ARGV[1] / 8
 local stream = { read('<' .. rep('d', streamEnd), ARGV[1]) }
 local now = stream[1]
@@ -2054,6 +2058,9 @@ rules[i] = {
 limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
 width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
 }
+end
+local function slower(time, limit)
+return now + min(ceil((time - now) * limit.slowdown), HORIZON)
 end
 local format, gmatch, match = string.format, string.gmatch, string.match
 local function isWhole(window, amount) return window - floor(window / amount) * amount == 0 end
@@ -2112,7 +2119,7 @@ local last = 0
 for j = 1, rule.count do
 local limit = rule.limits[j]
 local empty = emptyAt(w.row, limit.at, limit, besides[j])
-if limit.slowdown > 1 and empty > now then empty = now + ceil((empty - now) * limit.slowdown) end
+if limit.slowdown > 1 and empty > now then empty = slower(empty, limit) end
 if empty > last then last = empty end
 end
 for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empty end end

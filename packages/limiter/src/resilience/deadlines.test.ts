@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { describe, expect, it } from 'vitest'
+import { Deadlines } from './deadlines.js'
+
+/** Answers from a thread of its own, so that it goes on while this one stands still. */
+const ECHO = `
+  const server = require('node:net').createServer((socket) => socket.pipe(socket))
+  server.listen(0, '127.0.0.1', () => {
+    require('node:worker_threads').parentPort.postMessage(server.address().port)
+  })
+`
+
+describe('deadlines', () => {
+  it('are missed once each, and only by those that were not met', async () => {
+    const missed: number[] = []
+    const deadlines = new Deadlines(20)
+    const all = [1, 2, 3, 4].map((n) => deadlines.set(() => missed.push(n)))
+    all[1]!.isMet = true
+    await sleep(10)
+    deadlines.set(() => missed.push(5))
+    await sleep(100)
+    expect(missed).toEqual([1, 3, 4, 5])
+    deadlines.set(() => missed.push(6))
+    await sleep(100)
+    expect(missed).toEqual([1, 3, 4, 5, 6])
+  })
+
+  it('do not call an answer late that has arrived while this process stood still', async () => {
+    const echo = new Worker(ECHO, { eval: true })
+    const [port] = (await once(echo, 'message')) as [number]
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    let missed = 0
+    const deadlines = new Deadlines(30)
+    for (let round = 0; round < 5; round++) {
+      const answered = once(socket, 'data')
+      const deadline = deadlines.set(() => missed++)
+      socket.once('data', () => {
+        deadline.isMet = true
+      })
+      socket.write('x')
+      await new Promise((resolve) => setImmediate(resolve))
+      const end = performance.now() + 60
+      while (performance.now() < end);
+      await answered
+      await sleep(5)
+    }
+    expect(missed).toBe(0)
+    socket.destroy()
+    await echo.terminate()
+  })
+})

@@ -1,0 +1,50 @@
+/** Limiters over a real Redis with a clock that the test moves. */
+import { once } from 'node:events'
+import { Redis } from 'ioredis'
+import { createLimiter, type Limiter } from '../../src/index.js'
+import { ioredisOptions, type RedisStoreOptions, redisStore, type SharedStore } from '../../src/redis.js'
+import type { RulesDocument } from '../../src/rules/document.js'
+import type { RedisServer } from './servers.js'
+
+/** Milliseconds. */
+export const START = 1_780_000_000_000
+
+export type Rules = NonNullable<RulesDocument['rules']>
+
+export interface Over {
+  readonly limiter: Limiter
+  readonly store: SharedStore
+  readonly client: Redis
+  close(): Promise<void>
+}
+
+export interface MovedClock {
+  now: number
+}
+
+export async function connected(server: RedisServer): Promise<Redis> {
+  const client = new Redis(server.url, { ...ioredisOptions, retryStrategy: () => 20 })
+  client.on('error', () => {})
+  await once(client, 'ready')
+  return client
+}
+
+export async function limiterOver(
+  server: RedisServer,
+  rules: Rules,
+  clock: MovedClock,
+  options: RedisStoreOptions = {},
+): Promise<Over> {
+  const client = await connected(server)
+  const store = redisStore(client, { testClock: () => clock.now, ...options })
+  const limiter: Limiter = createLimiter({ rules, store, clock: () => clock.now })
+  return {
+    limiter,
+    store,
+    client,
+    async close() {
+      await limiter.close()
+      client.disconnect()
+    },
+  }
+}
