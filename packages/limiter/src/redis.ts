@@ -1,5 +1,4 @@
 /** @sluice/limiter/redis: counters in a Redis that many processes share, and what happens while it is away. */
-import { randomUUID } from 'node:crypto'
 import { SluiceError } from './errors.js'
 import { didYouMean, quote } from './faults.js'
 import type { BreakerState } from './resilience/breaker.js'
@@ -49,7 +48,6 @@ export interface SharedStore extends Store {
 
 class BeatingStore extends RedisStore implements SharedStore {
   readonly #net: SafetyNet
-  readonly #id = randomUUID()
   #timer: ReturnType<typeof setInterval> | undefined
 
   constructor(parts: ConstructorParameters<typeof RedisStore>[0], net: SafetyNet) {
@@ -60,10 +58,9 @@ class BeatingStore extends RedisStore implements SharedStore {
   override use(rules: RuleSet): void {
     super.use(rules)
     if (this.#timer !== undefined) return
-    const beat = () => void this.beat(this.#id)
-    this.#timer = setInterval(beat, BEAT_MS)
+    this.#timer = setInterval(() => void this.beat(), BEAT_MS)
     this.#timer.unref()
-    beat()
+    void this.beat()
   }
 
   override close(): Answer<void> {

@@ -110,6 +110,10 @@ export class SafetyNet {
     return this.#deadlines.set(missed)
   }
 
+  ended(): void {
+    this.#inFlight--
+  }
+
   succeeded(): void {
     this.#inFlight--
     this.#breaker.succeeded()

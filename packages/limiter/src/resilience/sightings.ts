@@ -48,10 +48,11 @@ export class Sightings {
       row = new Sighting(verdicts, at)
       this.#rows.set(key, row)
     }
-    // The first look tells nothing of others; a row that was made anew starts from nothing.
-    const others = row.taken < 0 || taken < row.taken ? 0 : taken - row.taken - cost
-    row.own += cost
-    row.all += cost + Math.max(0, others)
+    // The first look tells nothing, nor does one at a row that was made anew.
+    if (row.taken >= 0 && taken >= row.taken) {
+      row.own += cost
+      row.all += Math.max(cost, taken - row.taken)
+    }
     if (row.all > HALVED_AT) {
       row.own /= 2
       row.all /= 2

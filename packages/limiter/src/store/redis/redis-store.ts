@@ -91,6 +91,7 @@ interface Pending extends Asked {
 export class RedisStore implements Store, Slots {
   readonly isSync = false
   readonly clock = new StoreClock()
+  readonly #id = randomUUID()
   readonly #port: RedisPort
   readonly #calls: ScriptCalls
   readonly #safeguard: Safeguard
@@ -207,7 +208,7 @@ export class RedisStore implements Store, Slots {
       this.#read(batch, reply)
     }
     const failed = (failure: StoreFailure) => this.#failed(batch, failure)
-    this.#calls.run({ script: consumeScript, keys, args }).then(read, failed)
+    this.#calls.run({ script: consumeScript, keys, args, isTold: true }).then(read, failed)
   }
 
   #read(batch: readonly Pending[], reply: Reply): void {
@@ -368,7 +369,7 @@ export class RedisStore implements Store, Slots {
     const record = async (code: number, lifeMs: number, body: Buffer | string) => {
       const texts = [owner, String(lifeMs), fingerprint, body]
       const [answer] = await this.#change([{ code, slot, key, layout: null, texts, items: [] }])
-      return answer as Buffer
+      return answer![0] as Buffer
     }
     const conclude = (answer: Buffer): Verdicts | null => {
       const letter = String.fromCharCode(answer[0]!)
@@ -454,7 +455,7 @@ export class RedisStore implements Store, Slots {
     await this.#safeguard.local.reset(rows, now)
     try {
       const used = await this.#change(operations)
-      return used.filter((each) => each === 1).length
+      return used.filter(([each]) => each === 1).length
     } catch {
       return null
     }
@@ -464,7 +465,7 @@ export class RedisStore implements Store, Slots {
     const local = await this.#safeguard.local.renew(hold, now)
     if (hold.isDegraded === true || (local !== null && local > 0)) return local
     try {
-      const expiries = (await this.#holdAll(RENEW, hold)) as number[]
+      const expiries = await this.#holdAll(RENEW, hold)
       return expiries.length === 0 ? 0 : Math.min(...expiries)
     } catch {
       return null
@@ -475,28 +476,28 @@ export class RedisStore implements Store, Slots {
     const local = await this.#safeguard.local.release(hold, now)
     if (local || hold.isDegraded === true) return local
     try {
-      return (await this.#holdAll(RELEASE, hold)).some((released) => (released as number) > 0)
+      return (await this.#holdAll(RELEASE, hold)).some((released) => released > 0)
     } catch {
       return false
     }
   }
 
   /** Says that this instance is there, and finds out how many are. */
-  async beat(id: string): Promise<void> {
+  async beat(): Promise<void> {
     const key = this.#keys.instances
     const slot = this.#port.isCluster ? slotOf(key) : 0
     try {
       const [count] = await this.#change([
-        { code: BEAT, slot, key, layout: null, texts: [id], items: [] },
+        { code: BEAT, slot, key, layout: null, texts: [this.#id], items: [] },
       ])
-      this.#safeguard.counted(count as number)
+      this.#safeguard.counted(count![0] as number)
     } catch {
       // The next one may get through.
     }
   }
 
-  #holdAll(code: number, { id, rows }: HoldPlace): Promise<(number | Buffer)[]> {
-    return this.#change(
+  async #holdAll(code: number, { id, rows }: HoldPlace): Promise<number[]> {
+    const answers = await this.#change(
       rows.map(({ rule, value }) => ({
         code,
         slot: this.#slot(rule.family, value),
@@ -506,35 +507,55 @@ export class RedisStore implements Store, Slots {
         items: [],
       })),
     )
+    return answers.map(([answer]) => answer as number)
   }
 
+  /** Changes of one row go together. */
   async #changeAll<C extends LimitChange>(
     code: number,
     changes: readonly C[],
     item: (change: C) => Item = plainItem,
   ): Promise<number[]> {
-    const operations = changes.map((change) => ({
-      code,
-      slot: this.#slot(change.rule.family, change.value),
-      key: this.#rowKey(change.rule.family, change.value),
-      layout: this.#layoutOf(change.rule),
-      texts: [],
-      items: [item(change)],
-    }))
-    return (await this.#change(operations)) as number[]
+    const rows = new Map<string, number[]>()
+    for (const [i, { rule, value }] of changes.entries()) {
+      const key = `${rule.name} ${this.#rowKey(rule.family, value)}`
+      rows.set(key, [...(rows.get(key) ?? []), i])
+    }
+    const places = [...rows.values()]
+    const operations = places.map((own) => {
+      const { rule, value } = changes[own[0]!]!
+      return {
+        code,
+        slot: this.#slot(rule.family, value),
+        key: this.#rowKey(rule.family, value),
+        layout: this.#layoutOf(rule),
+        texts: [],
+        items: own.map((i) => item(changes[i]!)),
+      }
+    })
+    const answers = await this.#change(operations)
+    const amounts = changes.map(() => 0)
+    for (const [n, own] of places.entries())
+      for (const [m, i] of own.entries()) amounts[i] = answers[n]![m] as number
+    return amounts
   }
 
-  /** One call for each slot; the answers in the order of the operations. */
-  async #change(operations: readonly Operation[]): Promise<(number | Buffer)[]> {
-    const answers: (number | Buffer)[] = operations.map(() => 0)
+  /** One call for each slot. Answers each operation's answers: one for each item, one where it has none. */
+  async #change(operations: readonly Operation[]): Promise<(number | Buffer)[][]> {
+    const answers: (number | Buffer)[][] = operations.map(() => [])
     const slots = new Set(operations.map(({ slot }) => slot))
     await Promise.all(
       [...slots].map(async (slot) => {
         const places = [...operations.keys()].filter((i) => operations[i]!.slot === slot)
-        for (let at = 0; at < places.length; at += MOST_IN_A_CALL) {
-          const chunk = places.slice(at, at + MOST_IN_A_CALL)
+        for (let from = 0; from < places.length; from += MOST_IN_A_CALL) {
+          const chunk = places.slice(from, from + MOST_IN_A_CALL)
           const reply = await this.#runChange(chunk.map((i) => operations[i]!))
-          for (const [n, i] of chunk.entries()) answers[i] = reply[n + 1]!
+          let at = 1
+          for (const i of chunk) {
+            const end = at + Math.max(1, operations[i]!.items.length)
+            answers[i] = reply.slice(at, end)
+            at = end
+          }
         }
       }),
     )
@@ -543,11 +564,13 @@ export class RedisStore implements Store, Slots {
 
   async #runChange(operations: readonly Operation[]): Promise<Reply> {
     // What is owed goes before a decision that was let through, a probe perhaps.
-    const isOwed = operations[0]!.code === RAISE
+    const { code } = operations[0]!
+    const isOwed = code === RAISE
     if (this.#safeguard.state !== 'closed' && !isOwed) throw new StoreFailure('breaker_open', false)
     const now = this.#time === null ? 0 : this.#time()
     const { keys, args } = changeArguments(operations, now, this.#packed)
-    return this.#calls.run({ script: changeScript, keys, args })
+    const isTold = !isOwed && code !== BEAT
+    return this.#calls.run({ script: changeScript, keys, args, isTold })
   }
 
   readonly #packed = (layout: RuleLayout): Buffer => {

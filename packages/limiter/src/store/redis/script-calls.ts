@@ -29,12 +29,16 @@ export interface CallWatch {
   started(missed: () => void): Deadline
   succeeded(): void
   failed(): void
+  /** It is over, and says nothing of how Redis is. */
+  ended(): void
 }
 
 export interface ScriptCall {
   readonly script: Script
   readonly keys: readonly string[]
   readonly args: readonly (string | Buffer)[]
+  /** Whether its outcome is to be told: not of what goes along with other calls. */
+  readonly isTold: boolean
 }
 
 /** Milliseconds before what did not run is sent once more. */
@@ -97,7 +101,8 @@ class RunningCall {
     if (this.#isOver) return
     this.#isOver = true
     this.#deadline.isMet = true
-    this.watch.succeeded()
+    if (this.call.isTold) this.watch.succeeded()
+    else this.watch.ended()
     this.resolve(reply)
   }
 
@@ -118,7 +123,8 @@ class RunningCall {
     if (this.#isOver) return
     this.#isOver = true
     this.#deadline.isMet = true
-    this.watch.failed()
+    if (this.call.isTold) this.watch.failed()
+    else this.watch.ended()
     this.reject(failure)
   }
 }

@@ -200,7 +200,7 @@ limits[j] = limit
 end
 local names, doubles = ARGV[2 * i + 1], rep('d', place - FIXED - 1)
 rules[i] = {
-limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
+limits = limits, count = n[2], shadow = n[1] > 0, apart = n[1] == 2, plain = n[3] == 1, names = names, length = #names,
 width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
 }
 end
@@ -797,7 +797,8 @@ local SIZES = { f = 2, s = 3, e = 2, c = 0 }
 local function open(rule, value)
 local row, sums, extras, names, index = {}, {}, {}, {}, {}
 local w = {
-row = row, sums = sums, extras = extras, names = names, expires = 0, birth = now, last = 0, taken = 0,
+row = row, sums = sums, extras = extras, names = names, lasts = {},
+expires = 0, birth = now, last = 0, taken = 0,
 }
 for i = 1, rule.width do row[i] = 0 end
 for name in gmatch(sub(rule.names, 2, -2), '[^,]+') do
@@ -826,20 +827,31 @@ if amount then
 if count == 1 then row[at + 2] = 0 end
 row[at + 3] = numbers[1] == 0 and 0 or amount
 row[at + 4] = w.last
+w.lasts[j] = at + 4
 end
 elseif count > 0 then
 local empty = amount and numbers[1] + 1 or max(numbers[1], numbers[2]) + 2 * window
 if empty + GRACE > now then
 extras[#extras + 1] =
-{ name = name, count = count, numbers = numbers, empty = empty, sum = 0, place = #places + 1 }
+{ name = name, count = count, numbers = numbers, empty = empty, sum = 0, last = w.last, place = #places + 1 }
 end
 end
 places[#places + 1] = j or 0
 end
-if sub(value, #text + 3, #text + 3) == 'R' then
-local all = { read('<' .. rep('d', #places), value, p) }
-for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
-for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
+local mark, n = sub(value, #text + 3, #text + 3), #places
+if mark ~= '-' then
+local all = { read('<' .. rep('d', mark == 'L' and 2 * n or n), value, p) }
+for i = 1, n do
+local j = places[i]
+if j > 0 then
+sums[j] = all[i]
+if mark == 'L' and w.lasts[j] then row[w.lasts[j]] = all[n + i] end
+end
+end
+for _, extra in ipairs(extras) do
+extra.sum = all[extra.place]
+if mark == 'L' then extra.last = all[n + extra.place] end
+end
 end
 return w
 end
@@ -855,7 +867,7 @@ for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empt
 return last
 end
 local function save(rule, key, w, besides)
-local names, numbers, mark = {}, {}, '-'
+local names, numbers, sums, lasts, mark = {}, {}, {}, {}, '-'
 local function put(value) numbers[#numbers + 1] = value end
 local goes = goesAt(rule, w, besides) + GRACE
 local keep = w.found and goes <= w.expires
@@ -870,22 +882,24 @@ if amount == 0 then amount = limit.amount end
 names[j] = format('%s=%d', names[j], amount)
 put(w.row[at + 1])
 if not isWhole(limit.window, amount) then put(w.row[at + 2]) end
+if w.row[at + 3] ~= 0 then lasts[j] = w.row[at + 4] end
 else
 for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
 end
-if w.sums[j] > 0 then mark = 'R' end
+lasts[j] = lasts[j] or w.last
+sums[j] = w.sums[j]
 end
 for _, extra in ipairs(w.extras) do
-names[#names + 1] = extra.name
+names[#names + 1], sums[#names + 1], lasts[#names + 1] = extra.name, extra.sum, extra.last
 for i = 1, extra.count do put(extra.numbers[i]) end
-if extra.sum > 0 then mark = 'R' end
 end
-if mark == 'R' then
-for j = 1, rule.count do put(w.sums[j]) end
-for _, extra in ipairs(w.extras) do put(extra.sum) end
+for j = 1, #names do
+if lasts[j] ~= w.last then mark = 'L' elseif sums[j] > 0 and mark == '-' then mark = 'R' end
 end
+if mark ~= '-' then for j = 1, #names do put(sums[j]) end end
+if mark == 'L' then for j = 1, #names do put(lasts[j]) end end
 local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
-local life = ceil((w.expires - now) / 1000)
+local life = max(1, ceil((w.expires - now) / 1000))
 if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
 for _, beside in pairs(besides) do call('PEXPIRE', beside.key, life) end
 end
@@ -1062,6 +1076,7 @@ end
 local out, reply, letters, opened, sumsAt = {}, { now, '' }, {}, {}, {}
 local key, size = 0, 2
 local slow
+local byte, LASTS = string.byte, 76
 local function saveTats(rule, tats, sums, rowKey, cost, o)
 local goes = 0
 for j = 1, rule.count do
@@ -1088,6 +1103,11 @@ local mark = sums and sums ~= '' and 'R' or '-'
 local value = rule.names .. mark .. pack(rule.tats, unpack(tats, 1, rule.last)) .. (sums or '')
 call('SET', rowKey, value, 'PX', ceil((tats[1] - now) / 1000))
 end
+local function isApart(o, count)
+local yes = 0
+for j = 1, count do if out[o + j] >= 0 then yes = yes + 1 end end
+return yes > 0 and yes < count
+end
 local function decidePlain(at, n, dry)
 local allowed, o, first = true, 0, key
 for i = 1, n do
@@ -1099,7 +1119,7 @@ if not value then
 tats = { 0, now, 0, 0 }
 for p = 5, rule.last do tats[p] = 0 end
 value, sumsAt[i] = '', false
-elseif sub(value, 1, length) == rule.names then
+elseif sub(value, 1, length) == rule.names and byte(value, length + 1) ~= LASTS then
 tats = { read(rule.tats, value, length + 2) }
 sumsAt[i] = sub(value, length + 2 + 8 * rule.last)
 else
@@ -1120,6 +1140,10 @@ if verdict[1] == 0 then next, out[o + j + 0.5] = verdict[5], verdict[6] end
 end
 out[o + j] = next
 if next < 0 and not rule.shadow then allowed = false end
+end
+if rule.apart and isApart(o, rule.count) then
+key = first
+return false
 end
 o = o + rule.count
 end
@@ -2055,7 +2079,7 @@ limits[j] = limit
 end
 local names, doubles = ARGV[2 * i + 1], rep('d', place - FIXED - 1)
 rules[i] = {
-limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
+limits = limits, count = n[2], shadow = n[1] > 0, apart = n[1] == 2, plain = n[3] == 1, names = names, length = #names,
 width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
 }
 end
@@ -2068,7 +2092,8 @@ local SIZES = { f = 2, s = 3, e = 2, c = 0 }
 local function open(rule, value)
 local row, sums, extras, names, index = {}, {}, {}, {}, {}
 local w = {
-row = row, sums = sums, extras = extras, names = names, expires = 0, birth = now, last = 0, taken = 0,
+row = row, sums = sums, extras = extras, names = names, lasts = {},
+expires = 0, birth = now, last = 0, taken = 0,
 }
 for i = 1, rule.width do row[i] = 0 end
 for name in gmatch(sub(rule.names, 2, -2), '[^,]+') do
@@ -2097,20 +2122,31 @@ if amount then
 if count == 1 then row[at + 2] = 0 end
 row[at + 3] = numbers[1] == 0 and 0 or amount
 row[at + 4] = w.last
+w.lasts[j] = at + 4
 end
 elseif count > 0 then
 local empty = amount and numbers[1] + 1 or max(numbers[1], numbers[2]) + 2 * window
 if empty + GRACE > now then
 extras[#extras + 1] =
-{ name = name, count = count, numbers = numbers, empty = empty, sum = 0, place = #places + 1 }
+{ name = name, count = count, numbers = numbers, empty = empty, sum = 0, last = w.last, place = #places + 1 }
 end
 end
 places[#places + 1] = j or 0
 end
-if sub(value, #text + 3, #text + 3) == 'R' then
-local all = { read('<' .. rep('d', #places), value, p) }
-for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
-for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
+local mark, n = sub(value, #text + 3, #text + 3), #places
+if mark ~= '-' then
+local all = { read('<' .. rep('d', mark == 'L' and 2 * n or n), value, p) }
+for i = 1, n do
+local j = places[i]
+if j > 0 then
+sums[j] = all[i]
+if mark == 'L' and w.lasts[j] then row[w.lasts[j]] = all[n + i] end
+end
+end
+for _, extra in ipairs(extras) do
+extra.sum = all[extra.place]
+if mark == 'L' then extra.last = all[n + extra.place] end
+end
 end
 return w
 end
@@ -2126,7 +2162,7 @@ for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empt
 return last
 end
 local function save(rule, key, w, besides)
-local names, numbers, mark = {}, {}, '-'
+local names, numbers, sums, lasts, mark = {}, {}, {}, {}, '-'
 local function put(value) numbers[#numbers + 1] = value end
 local goes = goesAt(rule, w, besides) + GRACE
 local keep = w.found and goes <= w.expires
@@ -2141,22 +2177,24 @@ if amount == 0 then amount = limit.amount end
 names[j] = format('%s=%d', names[j], amount)
 put(w.row[at + 1])
 if not isWhole(limit.window, amount) then put(w.row[at + 2]) end
+if w.row[at + 3] ~= 0 then lasts[j] = w.row[at + 4] end
 else
 for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
 end
-if w.sums[j] > 0 then mark = 'R' end
+lasts[j] = lasts[j] or w.last
+sums[j] = w.sums[j]
 end
 for _, extra in ipairs(w.extras) do
-names[#names + 1] = extra.name
+names[#names + 1], sums[#names + 1], lasts[#names + 1] = extra.name, extra.sum, extra.last
 for i = 1, extra.count do put(extra.numbers[i]) end
-if extra.sum > 0 then mark = 'R' end
 end
-if mark == 'R' then
-for j = 1, rule.count do put(w.sums[j]) end
-for _, extra in ipairs(w.extras) do put(extra.sum) end
+for j = 1, #names do
+if lasts[j] ~= w.last then mark = 'L' elseif sums[j] > 0 and mark == '-' then mark = 'R' end
 end
+if mark ~= '-' then for j = 1, #names do put(sums[j]) end end
+if mark == 'L' then for j = 1, #names do put(lasts[j]) end end
 local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
-local life = ceil((w.expires - now) / 1000)
+local life = max(1, ceil((w.expires - now) / 1000))
 if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
 for _, beside in pairs(besides) do call('PEXPIRE', beside.key, life) end
 end
