@@ -6,7 +6,8 @@ import { SafetyNet } from './resilience/safety-net.js'
 import type { RuleSet } from './rules/rule-set.js'
 import { Keys } from './store/redis/keys.js'
 import { type RedisClient, redisPort } from './store/redis/redis-client.js'
-import { RedisStore } from './store/redis/redis-store.js'
+import { RedisStore, type RedisStoreParts } from './store/redis/redis-store.js'
+import { StoreClock } from './store/redis/store-clock.js'
 import type { Answer, Store } from './store/store.js'
 
 export type { RedisClient } from './store/redis/redis-client.js'
@@ -50,9 +51,12 @@ class BeatingStore extends RedisStore implements SharedStore {
   readonly #net: SafetyNet
   #timer: ReturnType<typeof setInterval> | undefined
 
-  constructor(parts: ConstructorParameters<typeof RedisStore>[0], net: SafetyNet) {
+  readonly #clock: StoreClock
+
+  constructor(parts: RedisStoreParts, net: SafetyNet) {
     super(parts)
     this.#net = net
+    this.#clock = parts.clock
   }
 
   override use(rules: RuleSet): void {
@@ -71,7 +75,7 @@ class BeatingStore extends RedisStore implements SharedStore {
   get health(): RedisHealth {
     return {
       breaker: this.#net.state,
-      clock: this.clock.reading,
+      clock: this.#clock.reading,
       instances: this.#net.instances,
     }
   }
@@ -89,20 +93,18 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const { testClock } = options
   const deadlineMs = within('deadlineMs', options.deadlineMs ?? 100, 1, 60_000)
   const instances = within('instances', options.instances ?? 1, 1, 1_000_000)
-  const storeTime = (now: number) => store.clock.at(now)
-  const now = testClock ?? (() => performance.now())
-  const net = new SafetyNet({ deadlineMs, instances, storeTime, now })
-  const store: BeatingStore = new BeatingStore(
-    {
-      port: redisPort(client),
-      safeguard: net,
-      keys: new Keys(options.prefix ?? 'sluice'),
-      deadlineMs,
-      time: testClock === undefined ? null : () => Math.round(testClock() * 1000),
-    },
-    net,
+  const clock = new StoreClock(
+    testClock === undefined ? null : () => Math.round(testClock() * 1000),
   )
-  return store
+  const safeguard = new SafetyNet({
+    deadlineMs,
+    instances,
+    storeTime: (time) => clock.at(time),
+    now: testClock ?? (() => performance.now()),
+  })
+  const keys = new Keys(options.prefix ?? 'sluice')
+  const port = redisPort(client)
+  return new BeatingStore({ port, safeguard, keys, deadlineMs, clock }, safeguard)
 }
 
 function within(field: string, value: number, least: number, most: number): number {

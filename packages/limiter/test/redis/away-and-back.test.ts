@@ -147,8 +147,8 @@ describe('an instance that comes back', () => {
     const second = await limiter.check({ subject })
     expect(second.degraded).toBe(false)
     expect(store.health.breaker).toBe('closed')
-    // 7 before, 2 probes; ten seconds refill the buckets, and what is owed is rounded up.
-    expect(second.limits.map(({ remaining }) => remaining)).toEqual([1, 3, 5, 7, 18])
+    // 7 before, 2 probes; ten seconds refill the buckets.
+    expect(second.limits.map(({ remaining }) => remaining)).toEqual([2, 3, 5, 7, 18])
     await over!.close()
   })
 

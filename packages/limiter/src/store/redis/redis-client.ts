@@ -30,8 +30,14 @@ type Methods = Record<
   (...args: unknown[]) => unknown
 >
 
+/** At once, so that a connection that was reset is a blip; then less and less often. Milliseconds. */
+function reconnectAfter(retries: number): number {
+  return retries <= 1 ? 1 : Math.min(25 * 2 ** retries, 1000)
+}
+
 /** Safe for `new Redis(url, ioredisOptions)`, also with `sentinels`. */
 export const ioredisOptions = {
+  retryStrategy: reconnectAfter,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
@@ -46,6 +52,7 @@ export const ioredisClusterOptions = {
   retryDelayOnClusterDown: 0,
   retryDelayOnTryAgain: 2,
   maxRedirections: 8,
+  clusterRetryStrategy: reconnectAfter,
   redisOptions: { autoResendUnfulfilledCommands: false, connectTimeout: 1000, socketTimeout: 1000 },
 } as const
 
@@ -55,7 +62,7 @@ export const nodeRedisOptions = {
   socket: {
     connectTimeout: 1000,
     socketTimeout: 5000,
-    reconnectStrategy: (retries: number): number => Math.min(50 * 2 ** retries, 1000),
+    reconnectStrategy: reconnectAfter,
   },
 } as const
 

@@ -1,32 +1,63 @@
-/** How far this instance's clock is off the store's: measured with every call, deciding nothing. */
+/**
+ * The store's time. Redis decides by its own clock; how far this instance's is off is measured with every
+ * call, reported, and used for nothing but finding calendar boundaries and the time rules took effect.
+ */
+import type { RuleLayout } from './rule-layout.js'
 
 /** A measurement is replaced by a sharper one, or by any after this long. */
 const STALE_MS = 60_000
 
 export class StoreClock {
+  /** Tests decide by this time instead, in microseconds. */
+  readonly #testTime: (() => number) | null
   /** Microseconds that the store's clock is ahead; NaN before the first call. */
-  offset = Number.NaN
+  #offset = Number.NaN
   #uncertainty = Number.POSITIVE_INFINITY
   #measuredAt = 0
+  /** This instance's time when it last asked. */
+  #asked = 0
 
-  /** `asked`: this instance's time when the call was sent; `tookMs`: how long the answer took. */
-  measure(asked: number, tookMs: number, storeNow: number): void {
+  constructor(testTime: (() => number) | null) {
+    this.#testTime = testTime
+    if (testTime !== null) this.#offset = 0
+  }
+
+  /** What scripts are told: 0, that they look at the server's clock. */
+  get told(): number {
+    return this.#testTime === null ? 0 : this.#testTime()
+  }
+
+  /** A call is about to be sent, at this instance's time. Answers what to call with its answer. */
+  asking(now: number): (storeNow: number) => void {
+    this.#asked = this.#testTime === null ? now : this.#testTime()
+    if (this.#testTime !== null) return ignore
+    const sentAt = performance.now()
+    return (storeNow) => this.#measure(now, performance.now() - sentAt, storeNow)
+  }
+
+  #measure(asked: number, tookMs: number, storeNow: number): void {
     const at = performance.now()
     const uncertainty = tookMs * 500
     if (uncertainty > this.#uncertainty && at - this.#measuredAt < STALE_MS) return
     this.#uncertainty = uncertainty
     this.#measuredAt = at
-    this.offset = Math.round(storeNow - asked - uncertainty)
+    this.#offset = Math.round(storeNow - asked - uncertainty)
   }
 
   /** The store's time at this instance's time, as far as is known. */
   at(now: number): number {
-    return Number.isNaN(this.offset) ? now : now + this.offset
+    return Number.isNaN(this.#offset) ? now : now + this.#offset
   }
+
+  /** A rule's numbers as scripts read them. */
+  readonly packed = (layout: RuleLayout): Buffer =>
+    layout.packed(this.at(this.#asked), this.#offset)
 
   /** Milliseconds, and how sure that is; null before the first call. */
   get reading(): { readonly aheadMs: number; readonly uncertainMs: number } | null {
-    if (Number.isNaN(this.offset)) return null
-    return { aheadMs: this.offset / 1000, uncertainMs: this.#uncertainty / 1000 }
+    if (Number.isNaN(this.#offset)) return null
+    return { aheadMs: this.#offset / 1000, uncertainMs: this.#uncertainty / 1000 }
   }
 }
+
+function ignore(): void {}

@@ -1,0 +1,121 @@
+/** Everything but deciding, on its way to Redis: one call for each slot. */
+import { GIVEN_BACK, MARK, MARK_REST } from '../../algorithms/verdict.js'
+import {
+  DECIDED_AT,
+  type HoldPlace,
+  type LimitChange,
+  type Return,
+  StoreFailure,
+} from '../store.js'
+import { BEAT, changeArguments, type Item, type Operation, RAISE } from './change-call.js'
+import type { Places } from './places.js'
+import type { Reply } from './redis-client.js'
+import type { Safeguard } from './safeguard.js'
+import { Script, type ScriptCalls } from './script-calls.js'
+import { CHANGE } from './scripts.js'
+import type { StoreClock } from './store-clock.js'
+
+const MOST_IN_A_CALL = 64
+
+const script = new Script(CHANGE)
+
+export class ChangeLine {
+  readonly #calls: ScriptCalls
+  readonly #places: Places
+  readonly #clock: StoreClock
+  readonly #safeguard: Safeguard
+
+  constructor(calls: ScriptCalls, places: Places, clock: StoreClock, safeguard: Safeguard) {
+    this.#calls = calls
+    this.#places = places
+    this.#clock = clock
+    this.#safeguard = safeguard
+  }
+
+  /** By how much each limit was changed. Changes of one row go together. */
+  async changeLimits<C extends LimitChange>(
+    code: number,
+    changes: readonly C[],
+    item: (change: C) => Item = plainItem,
+  ): Promise<number[]> {
+    const rows = new Map<string, number[]>()
+    for (const [i, { rule, value }] of changes.entries()) {
+      const key = `${rule.name} ${this.#places.rowKey(rule.family, value)}`
+      rows.set(key, [...(rows.get(key) ?? []), i])
+    }
+    const places = [...rows.values()]
+    const operations = places.map((own) => {
+      const { rule, value } = changes[own[0]!]!
+      const items = own.map((i) => item(changes[i]!))
+      return { ...this.#rowOf(code, rule, value), items }
+    })
+    const answers = await this.run(operations)
+    const amounts = changes.map(() => 0)
+    for (const [n, own] of places.entries())
+      for (const [m, i] of own.entries()) amounts[i] = answers[n]![m] as number
+    return amounts
+  }
+
+  /** What was answered for each row that holds the id. */
+  async changeHolds(code: number, { id, rows }: HoldPlace): Promise<number[]> {
+    const operations = rows.map(({ rule, value }) => ({
+      ...this.#rowOf(code, rule, value),
+      texts: [id],
+    }))
+    return (await this.run(operations)).map(([answer]) => answer as number)
+  }
+
+  #rowOf(code: number, rule: LimitChange['rule'], value: string): Operation {
+    return {
+      code,
+      slot: this.#places.slotOfRow(rule.family, value),
+      key: this.#places.rowKey(rule.family, value),
+      layout: this.#places.layoutOf(rule),
+      texts: [],
+      items: [],
+    }
+  }
+
+  /** Each operation's answers: one for each item, one where it has none. Rejects with a StoreFailure. */
+  async run(operations: readonly Operation[]): Promise<(number | Buffer)[][]> {
+    const answers: (number | Buffer)[][] = operations.map(() => [])
+    const slots = new Set(operations.map(({ slot }) => slot))
+    await Promise.all(
+      [...slots].map(async (slot) => {
+        const places = [...operations.keys()].filter((i) => operations[i]!.slot === slot)
+        for (let from = 0; from < places.length; from += MOST_IN_A_CALL) {
+          const chunk = places.slice(from, from + MOST_IN_A_CALL)
+          const reply = await this.#send(chunk.map((i) => operations[i]!))
+          let at = 1
+          for (const i of chunk) {
+            const end = at + Math.max(1, operations[i]!.items.length)
+            answers[i] = reply.slice(at, end)
+            at = end
+          }
+        }
+      }),
+    )
+    return answers
+  }
+
+  async #send(operations: readonly Operation[]): Promise<Reply> {
+    const { code } = operations[0]!
+    // What is owed goes before a decision that was let through, a probe perhaps.
+    if (this.#safeguard.state !== 'closed' && code !== RAISE)
+      throw new StoreFailure('breaker_open', false)
+    const { keys, args } = changeArguments(operations, this.#clock.told, this.#clock.packed)
+    const isTold = code !== RAISE && code !== BEAT
+    return this.#calls.run({ script, keys, args, isTold })
+  }
+}
+
+function plainItem({ rule, limit, amount }: LimitChange): Item {
+  return [rule.limits.indexOf(limit) + 1, amount, 0, 0, 0, 0, 0]
+}
+
+/** With what the receipt says. */
+export function refundItem({ rule, limit, amount, takenUnder, verdicts, at }: Return): Item {
+  const [mark, rest] = [verdicts[at + MARK]!, verdicts[at + MARK_REST]!]
+  const place = rule.limits.indexOf(limit) + 1
+  return [place, amount, mark, rest, takenUnder, verdicts[at + GIVEN_BACK]!, verdicts[DECIDED_AT]!]
+}

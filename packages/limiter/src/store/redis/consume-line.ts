@@ -1,0 +1,212 @@
+/**
+ * Transactions on their way to Redis. All of one turn of the event loop go in one call, at most 64, for
+ * each slot; in a slot that is on the move between nodes each goes alone.
+ */
+import {
+  type DegradedReason,
+  IdempotencyConflict,
+  IdempotencyInProgress,
+  StoreFailure,
+  type Transaction,
+  type Verdicts,
+} from '../store.js'
+import { type Asked, consumeArguments, verdictsOf } from './consume-call.js'
+import { describeTransaction, fingerprintOf } from './idempotency-record.js'
+import type { Places } from './places.js'
+import type { Reply } from './redis-client.js'
+import type { Replays } from './replays.js'
+import type { RuleLayout } from './rule-layout.js'
+import type { Safeguard } from './safeguard.js'
+import { isTryAgain, Script, type ScriptCalls } from './script-calls.js'
+import { CONSUME } from './scripts.js'
+import type { StoreClock } from './store-clock.js'
+
+/** A script of more would keep Redis for too long. */
+const MOST_IN_A_CALL = 64
+/** How long the rows of a slot that is on the move are asked for one by one. */
+const SPLIT_MS = 1000
+/** How often other calendar bounds may be needed. */
+const MOST_ASKS = 3
+
+const script = new Script(CONSUME)
+
+type Resolve = (verdicts: Verdicts) => void
+type Reject = (error: unknown) => void
+
+interface Pending extends Asked {
+  readonly slot: number
+  readonly resolve: Resolve
+  readonly reject: Reject
+  /** Part of a transaction in several slots: whoever asked deals with failures. */
+  readonly isPart: boolean
+  readonly startedAt: number
+  asks: number
+}
+
+export interface LineParts {
+  readonly calls: ScriptCalls
+  readonly places: Places
+  readonly clock: StoreClock
+  readonly replays: Replays
+  readonly safeguard: Safeguard
+  readonly deadlineMs: number
+  /** Decides a transaction whose rows are in one slot, but not on one node, row by row. */
+  readonly split: (transaction: Transaction) => Promise<Verdicts>
+}
+
+export class ConsumeLine {
+  readonly #parts: LineParts
+  readonly #saw: Safeguard['saw']
+  readonly #batches = new Map<number, Pending[]>()
+  readonly #splitUntil = new Map<number, number>()
+  #isScheduled = false
+
+  constructor(parts: LineParts) {
+    this.#parts = parts
+    const { safeguard } = parts
+    this.#saw = (rule, value, taken, cost, verdicts, at) =>
+      safeguard.saw(rule, value, taken, cost, verdicts, at)
+  }
+
+  /** Answered by the safeguard where Redis does not. */
+  ask(transaction: Transaction, slot: number): Promise<Verdicts> {
+    return new Promise((resolve, reject) =>
+      this.#push(this.#pending(transaction, slot, false, resolve, reject)),
+    )
+  }
+
+  /** Rejects with a StoreFailure where Redis does not answer. */
+  askPart(transaction: Transaction, slot: number): Promise<Verdicts> {
+    return new Promise((resolve, reject) =>
+      this.#push(this.#pending(transaction, slot, true, resolve, reject)),
+    )
+  }
+
+  /** The slot's keys are on their way to another node. */
+  isSplit(slot: number): boolean {
+    return this.#splitUntil.size > 0 && (this.#splitUntil.get(slot) ?? 0) > performance.now()
+  }
+
+  #pending(
+    transaction: Transaction,
+    slot: number,
+    isPart: boolean,
+    resolve: Resolve,
+    reject: Reject,
+  ): Pending {
+    const { places } = this.#parts
+    const { rules, values, idempotency, dryRun } = transaction
+    const layouts: RuleLayout[] = []
+    const keys: string[] = []
+    for (let i = 0; i < rules.length; i++) {
+      const rule = rules[i]!
+      layouts.push(places.layoutOf(rule))
+      keys.push(places.rowKey(rule.family, values[i]!))
+    }
+    let once: Asked['once'] = null
+    if (idempotency !== null && !dryRun)
+      once = [
+        places.recordKey(transaction),
+        fingerprintOf(idempotency),
+        describeTransaction(transaction),
+      ]
+    const startedAt = performance.now()
+    return { transaction, layouts, keys, once, slot, resolve, reject, isPart, startedAt, asks: 0 }
+  }
+
+  #push(pending: Pending): void {
+    const { slot } = pending
+    if (this.isSplit(slot)) return this.#send([pending])
+    const batch = this.#batches.get(slot)
+    if (batch === undefined) this.#batches.set(slot, [pending])
+    else batch.push(pending)
+    if (batch?.length === MOST_IN_A_CALL) {
+      this.#batches.delete(slot)
+      this.#send(batch)
+    } else if (!this.#isScheduled) {
+      this.#isScheduled = true
+      setImmediate(() => this.#flush())
+    }
+  }
+
+  #flush(): void {
+    this.#isScheduled = false
+    const batches = [...this.#batches.values()]
+    this.#batches.clear()
+    for (const batch of batches) this.#send(batch)
+  }
+
+  #send(batch: readonly Pending[]): void {
+    const { calls, clock } = this.#parts
+    const answered = clock.asking(batch[0]!.transaction.now)
+    const { keys, args } = consumeArguments(batch, clock.told, clock.packed)
+    const read = (reply: Reply) => {
+      answered(reply[0] as number)
+      this.#read(batch, reply)
+    }
+    const failed = (failure: StoreFailure) => this.#failed(batch, failure)
+    calls.run({ script, keys, args, isTold: true }).then(read, failed)
+  }
+
+  #read(batch: readonly Pending[], reply: Reply): void {
+    const letters = reply[1] as Buffer
+    let first = 2
+    for (const [i, pending] of batch.entries()) {
+      try {
+        this.#readOne(pending, String.fromCharCode(letters[i]!), reply, first)
+      } catch (error) {
+        this.#failed([pending], new StoreFailure('store_refused', true, error))
+      }
+      first += pending.layouts.length
+    }
+  }
+
+  #readOne(pending: Pending, letter: string, reply: Reply, first: number): void {
+    const { transaction, once, resolve, reject } = pending
+    const { replays } = this.#parts
+    if (letter === '1' || letter === '0') {
+      const now = reply[0] as number
+      const verdicts = verdictsOf(pending, letter === '1', now, reply, first, this.#saw)
+      if (once !== null && letter === '1') replays.note(once[0], transaction, verdicts)
+      resolve(verdicts)
+    } else if (letter === 'r') {
+      resolve(replays.answer(transaction, once![0], reply[first] as Buffer))
+    } else if (letter === 'c') reject(new IdempotencyConflict())
+    else if (letter === 'p') reject(new IdempotencyInProgress())
+    else if (pending.asks++ < MOST_ASKS) this.#push(pending)
+    else this.#failed([pending], new StoreFailure('store_refused', false))
+  }
+
+  #failed(batch: readonly Pending[], failure: StoreFailure): void {
+    const isMoving = isTryAgain(failure)
+    if (isMoving) this.#noteMove(batch[0]!.slot)
+    for (const pending of batch) {
+      const { transaction, isPart, resolve, reject } = pending
+      const hasTime = performance.now() - pending.startedAt < this.#parts.deadlineMs / 2
+      if (isMoving && hasTime && batch.length > 1) this.#send([pending])
+      else if (isMoving && hasTime && !isPart && pending.keys.length > 1)
+        this.#parts.split(transaction).then(resolve, reject)
+      else if (isPart) reject(failure)
+      else this.degrade(transaction, failure.reason, resolve, reject)
+    }
+  }
+
+  #noteMove(slot: number): void {
+    if (this.#splitUntil.size > 1000) this.#splitUntil.clear()
+    this.#splitUntil.set(slot, performance.now() + SPLIT_MS)
+  }
+
+  /** The answer without Redis. */
+  degrade(
+    transaction: Transaction,
+    reason: DegradedReason,
+    resolve: Resolve,
+    reject: Reject,
+  ): void {
+    try {
+      resolve(this.#parts.safeguard.decide(transaction, reason))
+    } catch (conflict) {
+      reject(conflict)
+    }
+  }
+}
