@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ROOT, run } from './run.mjs'
 
 const FOLDER = new URL('../packages/limiter/bench/', import.meta.url)
-const SUITES = ['check', 'peers', 'paths', 'rules', 'memory', 'large']
+const SUITES = ['check', 'peers', 'paths', 'rules', 'memory', 'large', 'redis']
 
 const suiteOf = (name) => import(new URL(`${name}.mjs`, FOLDER))
 

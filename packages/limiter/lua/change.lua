@@ -99,8 +99,13 @@ while at <= streamEnd do
     else
       for _ = 1, count do
         local j = stream[at]
-        local changed = change(operation, w, besides, rule.limits[j], j, at)
+        local limit = rule.limits[j]
+        local first, last = limit.at + 1, limit.at + widthOf(limit.kind)
+        local before = { unpack(w.row, first, last) }
+        local changed = change(operation, w, besides, limit, j, at)
         if changed > 0 then dirty = true end
+        -- What is not changed is not written either, not even brought up to date.
+        if changed == 0 then for i = first, last do w.row[i] = before[i - limit.at] end end
         answer(changed)
         at = at + ITEM
       end

@@ -74,7 +74,7 @@ local function decidePlain(at, n, dry)
       out[o + j] = next
       if next < 0 and not rule.shadow then allowed = false end
     end
-    if rule.apart and isApart(o, rule.count) then
+    if rule.apart and rule.shadow and isApart(o, rule.count) then
       key = first
       return false
     end

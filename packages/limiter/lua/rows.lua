@@ -3,7 +3,8 @@
 -- The text names the columns: a letter for the algorithm, the window, of buckets the amount that they
 -- were written under. Whoever finds columns that he knows uses them, so that changed rules carry use over.
 -- The mark after it is R where tokens were ever given back: then their sum follows for each column. It is L
--- where some bucket was last written before the others: then each column's time follows as well.
+-- where some bucket was last written before the others, and the rule has variants with other amounts (it
+-- keeps its columns apart): then each column's time follows as well.
 --   expires  when the key may go; it is moved in steps, so that most writes leave the key's TTL alone
 --   birth    the earliest time that wrote it: a receipt from before is worth nothing
 --   last     the latest time that wrote it
@@ -48,7 +49,7 @@ local function open(rule, value)
       if amount then
         if count == 1 then row[at + 2] = 0 end
         row[at + 3] = numbers[1] == 0 and 0 or amount
-        row[at + 4] = w.last
+        if numbers[1] ~= 0 or not rule.apart then row[at + 4] = w.last end
         w.lasts[j] = at + 4
       end
     elseif count > 0 then
@@ -109,7 +110,7 @@ local function save(rule, key, w, besides)
       names[j] = format('%s=%d', names[j], amount)
       put(w.row[at + 1])
       if not isWhole(limit.window, amount) then put(w.row[at + 2]) end
-      if w.row[at + 3] ~= 0 then lasts[j] = w.row[at + 4] end
+      if rule.apart and w.row[at + 3] ~= 0 then lasts[j] = w.row[at + 4] end
     else
       for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
     end

@@ -82,7 +82,7 @@ export function transactionOf(
     return new PlainTransaction(rules, values, cost, now)
   const holdId = holds ? (request.holdId ?? newHoldId()) : ''
   const idempotency =
-    idempotencyKey === undefined ? null : idempotencyOf(idempotencyKey, request, asked, cost)
+    idempotencyKey === undefined ? null : idempotencyOf(idempotencyKey, request, asked, rules, cost)
   return new FullTransaction(rules, values, cost, now, costs, dryRun === true, holdId, idempotency)
 }
 
@@ -100,6 +100,7 @@ function idempotencyOf(
   key: string,
   request: Request,
   asked: CheckedRequest,
+  rules: readonly CompiledRule[],
   cost: number,
 ): Idempotency {
   const subject = asked.scopes
@@ -110,6 +111,7 @@ function idempotencyOf(
   const { resource, method, tier } = asked
   const [scope, value] = subject[0] ?? [NOBODY, NOBODY]
   return {
+    namespace: rules[0]?.family.namespace ?? NOBODY,
     scope,
     value,
     id: key,

@@ -115,7 +115,10 @@ class DocumentReader implements ReadContext {
     return read
   }
 
-  /** One rule per scope, value, tier, resource and methods, unless additive; one name each; one kind per family. */
+  /**
+   * One rule per scope, value, tier, resource and methods, unless additive; one name each; one kind per
+   * family. Shadow rules contest only among themselves, disabled ones never.
+   */
   #refuseTwins(rules: readonly Rule[]): void {
     const byName = new Map<string, Rule>()
     const byPlace = new Map<string, Rule>()
@@ -139,7 +142,7 @@ class DocumentReader implements ReadContext {
           message: `shares its counters with ${kin.name}, so scope, unit, shadow and additive must be the same`,
         })
       }
-      if (rule.additive || rule.scope === '' || rule.pattern.length === 0) continue
+      if (rule.additive || !rule.enabled || rule.scope === '' || rule.pattern.length === 0) continue
       const value = typeof rule.value === 'object' ? JSON.stringify(rule.value) : rule.value
       const place = JSON.stringify([
         rule.scope,
@@ -147,6 +150,7 @@ class DocumentReader implements ReadContext {
         rule.tier,
         patternKey(rule.pattern),
         rule.methods,
+        rule.shadow,
       ])
       const twin = byPlace.get(place)
       if (twin !== undefined) {

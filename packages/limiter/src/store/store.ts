@@ -26,6 +26,7 @@ export interface Transaction {
 }
 
 export interface Idempotency {
+  readonly namespace: string
   /** Whose key it is: the request's first scope by name, and its value; empty where it has none. */
   readonly scope: string
   readonly value: string

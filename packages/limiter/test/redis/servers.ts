@@ -2,7 +2,7 @@
  * Real Redis servers for tests: alone, as a cluster, behind Sentinel; each on a free port of loopback, in
  * a folder of its own, gone with the test.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -41,6 +41,18 @@ const running = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
+
+const dies = spawnSync('setpriv', ['--version']).status === 0
+
+/** Dies with this process, however that ends. */
+function spawnServer(command: string, args: readonly string[]): ChildProcess {
+  const child = dies
+    ? spawn('setpriv', ['--pdeathsig', 'KILL', command, ...args], { stdio: 'ignore' })
+    : spawn(command, args, { stdio: 'ignore' })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  return child
+}
 
 function patientClient(port: number): Redis {
   const client = new Redis(port, HOST, { retryStrategy: () => 50, maxRetriesPerRequest: null })
@@ -92,10 +104,8 @@ export class RedisServer {
   async start(): Promise<void> {
     const own = ['--port', String(this.port), '--bind', HOST, '--dir', this.#folder, '--save', '']
     const args = [...own, ...this.#args]
-    const child = spawn(this.#command, args, { stdio: 'ignore' })
+    const child = spawnServer(this.#command, args)
     this.#child = child
-    running.add(child)
-    child.once('exit', () => running.delete(child))
     await until(
       `${this.#command} on ${this.port}`,
       async () => (await this.admin.ping()) === 'PONG',
@@ -117,7 +127,7 @@ export class RedisServer {
   /** As if the machine had lost power. */
   async kill(): Promise<void> {
     const child = this.#child
-    if (child === null || child.exitCode !== null) return
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return
     const gone = once(child, 'exit')
     child.kill('SIGKILL')
     await gone
@@ -257,9 +267,7 @@ export async function startSentinels(): Promise<Sentinels> {
           '',
         ].join('\n'),
       )
-      const child = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' })
-      running.add(child)
-      child.once('exit', () => running.delete(child))
+      const child = spawnServer('redis-server', [file, '--sentinel'])
       return { port, child, admin: patientClient(port) }
     }),
   )

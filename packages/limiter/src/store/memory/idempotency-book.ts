@@ -23,20 +23,16 @@ export class IdempotencyBook {
     return this.#answers.size
   }
 
-  find({ scope, value, id, fingerprint }: Idempotency, now: number): Answered | undefined {
-    const answer = this.#answers.get(keyOf(scope, value, id))
+  find(asked: Idempotency, now: number): Answered | undefined {
+    const answer = this.#answers.get(keyOf(asked))
     if (answer === undefined || answer.until <= now) return undefined
-    if (answer.fingerprint !== fingerprint) throw new IdempotencyConflict()
+    if (answer.fingerprint !== asked.fingerprint) throw new IdempotencyConflict()
     return answer
   }
 
-  add(
-    { scope, value, id, fingerprint }: Idempotency,
-    transaction: Transaction,
-    verdicts: Verdicts,
-    now: number,
-  ): void {
-    const key = keyOf(scope, value, id)
+  add(asked: Idempotency, transaction: Transaction, verdicts: Verdicts, now: number): void {
+    const key = keyOf(asked)
+    const { fingerprint } = asked
     this.#answers.delete(key)
     this.#answers.set(key, { fingerprint, transaction, verdicts, until: now + IDEMPOTENCY_US })
     for (const [oldest, { until }] of this.#answers) {
@@ -46,6 +42,6 @@ export class IdempotencyBook {
   }
 }
 
-function keyOf(scope: string, value: string, id: string): string {
-  return JSON.stringify([scope, value, id])
+function keyOf({ namespace, scope, value, id }: Idempotency): string {
+  return JSON.stringify([namespace, scope, value, id])
 }

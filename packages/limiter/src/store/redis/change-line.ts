@@ -32,10 +32,11 @@ export class ChangeLine {
     this.#safeguard = safeguard
   }
 
-  /** By how much each limit was changed. Changes of one row go together. */
+  /** By how much each limit was changed. Changes of one row go together. `now`: this instance's time. */
   async changeLimits<C extends LimitChange>(
     code: number,
     changes: readonly C[],
+    now: number,
     item: (change: C) => Item = plainItem,
   ): Promise<number[]> {
     const rows = new Map<string, number[]>()
@@ -49,7 +50,7 @@ export class ChangeLine {
       const items = own.map((i) => item(changes[i]!))
       return { ...this.#rowOf(code, rule, value), items }
     })
-    const answers = await this.run(operations)
+    const answers = await this.run(operations, now)
     const amounts = changes.map(() => 0)
     for (const [n, own] of places.entries())
       for (const [m, i] of own.entries()) amounts[i] = answers[n]![m] as number
@@ -57,12 +58,12 @@ export class ChangeLine {
   }
 
   /** What was answered for each row that holds the id. */
-  async changeHolds(code: number, { id, rows }: HoldPlace): Promise<number[]> {
+  async changeHolds(code: number, { id, rows }: HoldPlace, now: number): Promise<number[]> {
     const operations = rows.map(({ rule, value }) => ({
       ...this.#rowOf(code, rule, value),
       texts: [id],
     }))
-    return (await this.run(operations)).map(([answer]) => answer as number)
+    return (await this.run(operations, now)).map(([answer]) => answer as number)
   }
 
   #rowOf(code: number, rule: LimitChange['rule'], value: string): Operation {
@@ -77,7 +78,7 @@ export class ChangeLine {
   }
 
   /** Each operation's answers: one for each item, one where it has none. Rejects with a StoreFailure. */
-  async run(operations: readonly Operation[]): Promise<(number | Buffer)[][]> {
+  async run(operations: readonly Operation[], now: number): Promise<(number | Buffer)[][]> {
     const answers: (number | Buffer)[][] = operations.map(() => [])
     const slots = new Set(operations.map(({ slot }) => slot))
     await Promise.all(
@@ -85,7 +86,10 @@ export class ChangeLine {
         const places = [...operations.keys()].filter((i) => operations[i]!.slot === slot)
         for (let from = 0; from < places.length; from += MOST_IN_A_CALL) {
           const chunk = places.slice(from, from + MOST_IN_A_CALL)
-          const reply = await this.#send(chunk.map((i) => operations[i]!))
+          const reply = await this.#send(
+            chunk.map((i) => operations[i]!),
+            now,
+          )
           let at = 1
           for (const i of chunk) {
             const end = at + Math.max(1, operations[i]!.items.length)
@@ -98,14 +102,17 @@ export class ChangeLine {
     return answers
   }
 
-  async #send(operations: readonly Operation[]): Promise<Reply> {
+  async #send(operations: readonly Operation[], now: number): Promise<Reply> {
     const { code } = operations[0]!
     // What is owed goes before a decision that was let through, a probe perhaps.
     if (this.#safeguard.state !== 'closed' && code !== RAISE)
       throw new StoreFailure('breaker_open', false)
+    const answered = this.#clock.asking(now)
     const { keys, args } = changeArguments(operations, this.#clock.told, this.#clock.packed)
     const isTold = code !== RAISE && code !== BEAT
-    return this.#calls.run({ script, keys, args, isTold })
+    const reply = await this.#calls.run({ script, keys, args, isTold })
+    answered(reply[0] as number)
+    return reply
   }
 }
 

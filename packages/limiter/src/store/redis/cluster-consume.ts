@@ -110,10 +110,10 @@ export class ClusterConsume implements Slots {
     return line.askPart(part, places.slotOfRow(part.rules[0]!.family, part.values[0]!))
   }
 
-  giveBack({ returns, holds }: Takes): void {
+  giveBack({ returns, holds, now }: Takes): void {
     const { changes } = this.#parts
-    changes.changeLimits(REFUND, returns, refundItem).catch(() => {})
-    for (const hold of holds) changes.changeHolds(RELEASE, hold).catch(() => {})
+    changes.changeLimits(REFUND, returns, now, refundItem).catch(() => {})
+    for (const hold of holds) changes.changeHolds(RELEASE, hold, now).catch(() => {})
   }
 
   /** Claims the key in its home slot, takes, and answers only once that is confirmed there. */
@@ -157,7 +157,7 @@ export class ClusterConsume implements Slots {
     return async (code: number, lifeMs: number, body: Buffer | string): Promise<Buffer> => {
       const texts = [owner, String(lifeMs), fingerprint, body]
       const operation = { code, slot, key, layout: null, texts, items: [] }
-      const [answer] = await this.#parts.changes.run([operation])
+      const [answer] = await this.#parts.changes.run([operation], transaction.now)
       return answer![0] as Buffer
     }
   }

@@ -48,6 +48,7 @@ export class Places {
 
   /** An idempotency key belongs to the request's subject, whatever the rules are. */
   #recordTag({ idempotency }: Transaction): string {
-    return this.keys.tag(this.rules.namespace, idempotency!.scope, idempotency!.value)
+    const { namespace, scope, value } = idempotency!
+    return this.keys.tag(namespace, scope, value)
   }
 }

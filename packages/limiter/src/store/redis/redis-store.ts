@@ -83,7 +83,7 @@ export class RedisStore implements Store {
     const refusal = this.#safeguard.refuses(transaction)
     if (refusal !== null) return this.#safeguard.decide(transaction, refusal)
     const owed = this.#safeguard.owed(transaction)
-    if (owed.length > 0) this.#changes.changeLimits(RAISE, owed).catch(() => {})
+    if (owed.length > 0) this.#changes.changeLimits(RAISE, owed, transaction.now).catch(() => {})
     return this.#places.isCluster
       ? this.#cluster.consume(transaction)
       : this.#line.ask(transaction, 0)
@@ -93,25 +93,26 @@ export class RedisStore implements Store {
     const isLocal = ({ verdicts }: Return) => verdicts[DEGRADED] !== 0
     const local = await this.#safeguard.local.refund(returns.filter(isLocal), now)
     const others = returns.filter((item) => !isLocal(item))
-    const shared = await this.#attempt(REFUND, others, refundItem)
+    const shared = await this.#attempt(REFUND, others, now, refundItem)
     return returns.map((item) => (isLocal(item) ? local : shared).shift()!)
   }
 
-  grant(changes: readonly LimitChange[]): Promise<number[]> {
-    return this.#attempt(GRANT, changes)
+  grant(changes: readonly LimitChange[], now: number): Promise<number[]> {
+    return this.#attempt(GRANT, changes, now)
   }
 
-  charge(changes: readonly LimitChange[]): Promise<number[]> {
-    return this.#attempt(CHARGE, changes)
+  charge(changes: readonly LimitChange[], now: number): Promise<number[]> {
+    return this.#attempt(CHARGE, changes, now)
   }
 
   /** Zeros where Redis did not answer. */
   async #attempt<C extends LimitChange>(
     code: number,
     changes: readonly C[],
+    now: number,
     item?: (change: C) => Item,
   ): Promise<number[]> {
-    return this.#changes.changeLimits(code, changes, item).catch(() => changes.map(() => 0))
+    return this.#changes.changeLimits(code, changes, now, item).catch(() => changes.map(() => 0))
   }
 
   async reset(
@@ -128,7 +129,7 @@ export class RedisStore implements Store {
     }))
     await this.#safeguard.local.reset(rows, now)
     try {
-      const used = await this.#changes.run(operations)
+      const used = await this.#changes.run(operations, now)
       return used.filter(([each]) => each === 1).length
     } catch {
       return null
@@ -139,7 +140,7 @@ export class RedisStore implements Store {
     const local = await this.#safeguard.local.renew(hold, now)
     if (hold.isDegraded === true || (local !== null && local > 0)) return local
     try {
-      const expiries = await this.#changes.changeHolds(RENEW, hold)
+      const expiries = await this.#changes.changeHolds(RENEW, hold, now)
       return expiries.length === 0 ? 0 : Math.min(...expiries)
     } catch {
       return null
@@ -150,7 +151,7 @@ export class RedisStore implements Store {
     const local = await this.#safeguard.local.release(hold, now)
     if (local || hold.isDegraded === true) return local
     try {
-      return (await this.#changes.changeHolds(RELEASE, hold)).some((released) => released > 0)
+      return (await this.#changes.changeHolds(RELEASE, hold, now)).some((released) => released > 0)
     } catch {
       return false
     }
@@ -161,9 +162,8 @@ export class RedisStore implements Store {
     const key = this.#places.keys.instances
     const slot = this.#places.isCluster ? slotOf(key) : 0
     try {
-      const [count] = await this.#changes.run([
-        { code: BEAT, slot, key, layout: null, texts: [this.#id], items: [] },
-      ])
+      const beat = { code: BEAT, slot, key, layout: null, texts: [this.#id], items: [] }
+      const [count] = await this.#changes.run([beat], 1000 * Date.now())
       this.#safeguard.counted(count![0] as number)
     } catch {
       // The next one may get through.

@@ -200,7 +200,7 @@ limits[j] = limit
 end
 local names, doubles = ARGV[2 * i + 1], rep('d', place - FIXED - 1)
 rules[i] = {
-limits = limits, count = n[2], shadow = n[1] > 0, apart = n[1] == 2, plain = n[3] == 1, names = names, length = #names,
+limits = limits, count = n[2], shadow = n[1] == 1 or n[1] == 3, apart = n[1] > 1, plain = n[3] == 1, names = names, length = #names,
 width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
 }
 end
@@ -826,7 +826,7 @@ for i = 1, count do row[at + i] = numbers[i] end
 if amount then
 if count == 1 then row[at + 2] = 0 end
 row[at + 3] = numbers[1] == 0 and 0 or amount
-row[at + 4] = w.last
+if numbers[1] ~= 0 or not rule.apart then row[at + 4] = w.last end
 w.lasts[j] = at + 4
 end
 elseif count > 0 then
@@ -882,7 +882,7 @@ if amount == 0 then amount = limit.amount end
 names[j] = format('%s=%d', names[j], amount)
 put(w.row[at + 1])
 if not isWhole(limit.window, amount) then put(w.row[at + 2]) end
-if w.row[at + 3] ~= 0 then lasts[j] = w.row[at + 4] end
+if rule.apart and w.row[at + 3] ~= 0 then lasts[j] = w.row[at + 4] end
 else
 for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
 end
@@ -1141,7 +1141,7 @@ end
 out[o + j] = next
 if next < 0 and not rule.shadow then allowed = false end
 end
-if rule.apart and isApart(o, rule.count) then
+if rule.apart and rule.shadow and isApart(o, rule.count) then
 key = first
 return false
 end
@@ -2079,7 +2079,7 @@ limits[j] = limit
 end
 local names, doubles = ARGV[2 * i + 1], rep('d', place - FIXED - 1)
 rules[i] = {
-limits = limits, count = n[2], shadow = n[1] > 0, apart = n[1] == 2, plain = n[3] == 1, names = names, length = #names,
+limits = limits, count = n[2], shadow = n[1] == 1 or n[1] == 3, apart = n[1] > 1, plain = n[3] == 1, names = names, length = #names,
 width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
 }
 end
@@ -2121,7 +2121,7 @@ for i = 1, count do row[at + i] = numbers[i] end
 if amount then
 if count == 1 then row[at + 2] = 0 end
 row[at + 3] = numbers[1] == 0 and 0 or amount
-row[at + 4] = w.last
+if numbers[1] ~= 0 or not rule.apart then row[at + 4] = w.last end
 w.lasts[j] = at + 4
 end
 elseif count > 0 then
@@ -2177,7 +2177,7 @@ if amount == 0 then amount = limit.amount end
 names[j] = format('%s=%d', names[j], amount)
 put(w.row[at + 1])
 if not isWhole(limit.window, amount) then put(w.row[at + 2]) end
-if w.row[at + 3] ~= 0 then lasts[j] = w.row[at + 4] end
+if rule.apart and w.row[at + 3] ~= 0 then lasts[j] = w.row[at + 4] end
 else
 for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
 end
@@ -2371,8 +2371,12 @@ answer(released)
 else
 for _ = 1, count do
 local j = stream[at]
-local changed = change(operation, w, besides, rule.limits[j], j, at)
+local limit = rule.limits[j]
+local first, last = limit.at + 1, limit.at + widthOf(limit.kind)
+local before = { unpack(w.row, first, last) }
+local changed = change(operation, w, besides, limit, j, at)
 if changed > 0 then dirty = true end
+if changed == 0 then for i = first, last do w.row[i] = before[i - limit.at] end end
 answer(changed)
 at = at + ITEM
 end

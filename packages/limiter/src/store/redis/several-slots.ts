@@ -110,6 +110,8 @@ function giveBack(slots: Slots, answers: readonly Answered[]): void {
 export interface Takes {
   readonly returns: readonly Return[]
   readonly holds: readonly HoldPlace[]
+  /** This instance's time when it asked. */
+  readonly now: number
 }
 
 export function takesOf(transaction: Transaction, verdicts: Verdicts): Takes {
@@ -122,7 +124,7 @@ export function takesOf(transaction: Transaction, verdicts: Verdicts): Takes {
       holds.push({ id: transaction.holdId, rows: [{ rule, value }] })
     else returns.push({ rule, limit, value, amount, takenUnder, verdicts, at })
   }
-  return { returns, holds }
+  return { returns, holds, now: transaction.now }
 }
 
 interface PlacedLimit {
