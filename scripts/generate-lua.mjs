@@ -35,7 +35,7 @@ const MODULES = [
 const SCRIPTS = {
   CONSUME: {
     roots: ['nextTat', 'decideTat'],
-    parts: ['fast.lua'],
+    parts: ['fast.lua', 'answers.lua'],
     wide: {
       roots: ['decide', 'take', 'emptyAt', 'widthOf'],
       parts: ['rows.lua', 'besides.lua', 'wide.lua'],

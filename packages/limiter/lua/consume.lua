@@ -1,5 +1,5 @@
-local out, reply, letters, opened, sumsAt = {}, { now, '' }, {}, {}, {}
-local key, size = 0, 2
+local out, opened, sumsAt = {}, {}, {}
+local key = 0
 local slow
 local byte, LASTS = string.byte, 76
 
@@ -60,7 +60,8 @@ local function decidePlain(at, n, dry)
       return false
     end
     opened[i] = tats
-    reply[size + i] = value
+    texts[size + i] = value
+    letters[said + 1 + i] = not sumsAt[i] and '-' or sumsAt[i] == '' and 'n' or 's'
     local limits = rule.limits
     for j = 1, rule.count do
       local limit, next = limits[j], -1
@@ -89,7 +90,8 @@ local function decidePlain(at, n, dry)
       o = o + rule.count
     end
   end
-  letters[#letters + 1] = allowed and '1' or '0'
+  letters[said + 1] = allowed and '1' or '0'
+  said = said + 1 + n
   return true
 end
 
@@ -100,12 +102,10 @@ while at <= streamEnd do
   for _ = 1, times do
     if once > 0 or not decidePlain(at, n, dry) then
       slow = slow or wide()
-      local letter
-      key, size, letter = slow(at, n, dry, hold > 0 and ARGV[hold] or '', once, key, size, reply)
-      letters[#letters + 1] = letter
+      key = slow(at, n, dry, hold > 0 and ARGV[hold] or '', once, key)
+      size, said = size + n, said + 1 + n
     end
   end
   at = at + 2 + 2 * n
 end
-reply[2] = table.concat(letters)
-return reply
+return { now, table.concat(letters), table.concat(texts), unpack(records) }

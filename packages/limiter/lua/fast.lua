@@ -4,10 +4,11 @@
 -- ARGV     1: doubles: the time or 0, how many rules, then runs of transactions that ask the same: how
 --          many, dry run, hold id, idempotency (places in ARGV or 0), rules; of each rule its number and
 --          the cost. From 2 on: of each rule its numbers and the names of its columns; then the texts.
--- returns  the time; a letter per transaction: 1 allowed, 0 denied, b other calendar bounds are needed,
---          r replayed, c conflict, p in progress; then a text for each rule of each transaction: the row
---          as it was found (empty: none), from which the caller reckons the answer as this script did, or
---          v and the verdicts where that would not do; of r the record in the first place.
+-- returns  the time; letters: of each transaction 1 allowed, 0 denied, b other calendar bounds are needed,
+--          r replayed, c conflict or p in progress, then of each of its rules what stands for it in the
+--          third text: n the row as it was found, s the same with sums of refunds, from which the caller
+--          reckons the answer as this script did; v what was ever taken and the verdicts, where that would
+--          not do; - nothing. After that the records that are replayed.
 --
 -- This part is what nearly all calls need, and short, because Redis runs all of it at every call: rules of
 -- nothing but buckets, whose row is missing or was written by the same rule. Everything else is in

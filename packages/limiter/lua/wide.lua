@@ -29,7 +29,7 @@ local function keepLonger(rule, w, besides, rowKey)
   end
 end
 
-local function decideWide(at, n, dry, hold, key, size, reply)
+local function decideWide(at, n, dry, hold, key)
   local allowed, other, o = true, false, 0
   for i = 1, n do
     local rule, cost = rules[stream[at + 2 * i]], stream[at + 2 * i + 1]
@@ -58,34 +58,40 @@ local function decideWide(at, n, dry, hold, key, size, reply)
       keepLonger(rule, opened[i], besidesAt[i], rowKey)
     end
     local width = rule.count * WIDTH
-    reply[size + i] = 'v' .. pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
+    texts[size + i] = pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
+    letters[said + 1 + i] = 'v'
     o = o + width
   end
-  return key, size + n, other and 'b' or allowed and '1' or '0'
+  letters[said + 1] = other and 'b' or allowed and '1' or '0'
+  return key
 end
 
 -- A record: its end, the fingerprint of the request, the answer; or a claim, see change.lua.
-return function(at, n, dry, hold, once, key, size, reply)
-  if once == 0 then return decideWide(at, n, dry, hold, key, size, reply) end
+return function(at, n, dry, hold, once, key)
+  if once == 0 then return decideWide(at, n, dry, hold, key) end
   local record, fingerprint, description = KEYS[key + 1], ARGV[once], ARGV[once + 1]
   key = key + 1
   local known = call('GET', record)
   if known and read('<d', known) > now then
     for i = 1, n do
       local _
-      reply[size + i] = ''
+      texts[size + i], letters[said + 1 + i] = '', '-'
       _, key = besidesOf(rules[stream[at + 2 * i]], { row = {} }, key + 1)
     end
-    reply[size + 1] = known
-    if sub(known, 9, 9) == '?' then return key, size + n, 'p' end
-    return key, size + n, sub(known, 9, 8 + #fingerprint) == fingerprint and 'r' or 'c'
+    local letter = 'c'
+    if sub(known, 9, 9) == '?' then letter = 'p'
+    elseif sub(known, 9, 8 + #fingerprint) == fingerprint then
+      letter = 'r'
+      records[#records + 1] = known
+    end
+    letters[said + 1] = letter
+    return key
   end
-  local letter
-  key, size, letter = decideWide(at, n, false, hold, key, size, reply)
-  if letter == '1' then
-    local answer = table.concat(reply, '', size - n + 1, size)
+  key = decideWide(at, n, false, hold, key)
+  if letters[said + 1] == '1' then
+    local answer = table.concat(texts, '', size + 1, size + n)
     local value = pack('<d', now + 300000000) .. fingerprint .. pack('<dI4', now, #description) .. description .. answer
     call('SET', record, value, 'PX', 300000)
   end
-  return key, size, letter
+  return key
 end

@@ -164,13 +164,12 @@ export class LocalFallback implements Store {
     const scaled = row.rule
     if (scaled === null) return
     const changes: LimitChange[] = []
-    for (const [j, { numbers }] of rule.limits.entries()) {
-      const at = sighting.at + j * VERDICT_WIDTH
-      const remaining = sighting.verdicts[at + REMAINING]
-      if (remaining === undefined || sighting.verdicts[at + RESET_AT]! <= now) continue
+    for (const [j, { remaining, resetAt }] of sighting.limits.entries()) {
+      const { numbers } = rule.limits[j]!
+      if (resetAt <= now) continue
       let used = numbers.burst - remaining
       if (numbers.kind === BUCKET)
-        used -= ((now - sighting.decidedAt) / numbers.window) * numbers.amount
+        used -= ((now - sighting.seenAt) / numbers.window) * numbers.amount
       const limit = scaled.limits[j]!
       const amount = Math.min(limit.numbers.burst, Math.ceil(used * row.part))
       if (amount > 0) changes.push({ rule: scaled, limit, value, amount })

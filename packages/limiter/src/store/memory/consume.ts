@@ -18,7 +18,7 @@ import {
   VERDICT_WIDTH,
   YES,
 } from '../../algorithms/verdict.js'
-import type { CompiledLimit, CompiledRule } from '../../rules/compiled-rule.js'
+import type { CompiledLimit } from '../../rules/compiled-rule.js'
 import {
   ALLOWED,
   costOf,
@@ -28,13 +28,16 @@ import {
   type Transaction,
   type Verdicts,
 } from '../store.js'
+import { newVerdicts } from '../verdicts.js'
 import type { Table } from './table.js'
 import type { Tables } from './tables.js'
 
 /** Decides every limit of a transaction, and takes from all of them if all that are enforced say yes. */
 export function consume(tables: Tables, transaction: Transaction): Verdicts {
   const { rules, values, holdId, now } = transaction
-  const out = newVerdicts(rules)
+  let count = 0
+  for (let i = 0; i < rules.length; i++) count += rules[i]!.limits.length
+  const out = newVerdicts(count)
   let allowed = true
   let o = FIRST_VERDICT
   for (let i = 0; i < rules.length; i++) {
@@ -100,22 +103,6 @@ function takeAll(transaction: Transaction, out: number[]): void {
         take(state, at, numbers, cost, now, out, o, beside, holdId)
       }
     }
-  }
-}
-
-/** Doubles from the start, so that V8 keeps the answers arrays of doubles. */
-const BLANK_VERDICTS: readonly number[] = Array.from({ length: 1024 }, () => 0.5)
-
-/** Room for the answer. A literal costs a third of a slice, so the common sizes are spelled out. */
-function newVerdicts(rules: readonly CompiledRule[]): number[] {
-  let limits = 0
-  for (let i = 0; i < rules.length; i++) limits += rules[i]!.limits.length
-  // biome-ignore format: a row for each limit
-  switch (limits) {
-    case 1: return [.5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
-    case 2: return [.5, .5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
-    case 3: return [.5, .5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
-    default: return BLANK_VERDICTS.slice(0, FIRST_VERDICT + limits * VERDICT_WIDTH)
   }
 }
 

@@ -7,6 +7,7 @@ import { decideTat, noteTake } from '../../algorithms/bucket.js'
 import { GIVEN_BACK, STATUS, VERDICT_WIDTH, YES } from '../../algorithms/verdict.js'
 import type { CompiledRule } from '../../rules/compiled-rule.js'
 import { ALLOWED, costOf, DECIDED_AT, DEGRADED, FIRST_VERDICT, type Transaction } from '../store.js'
+import { newVerdicts } from '../verdicts.js'
 import type { RuleLayout } from './rule-layout.js'
 
 /** A transaction with what Redis needs to know of it. */
@@ -99,18 +100,32 @@ export type Saw = (
   at: number,
 ) => void
 
-/** The verdicts of one transaction, from the texts that the script answered for its rules. */
+/** The script's answer, read from front to back. */
+export interface Answers {
+  readonly now: number
+  readonly letters: Buffer
+  readonly texts: Buffer
+  readonly records: readonly Buffer[]
+  letterAt: number
+  textAt: number
+  recordAt: number
+}
+
+const VERDICTS = 0x76 // v
+const SUMS = 0x73 // s
+const NOTHING = 0x2d // -
+
+/** The verdicts of one transaction, whose rules are next in the answers. */
 export function verdictsOf(
   { transaction, layouts }: Asked,
   allowed: boolean,
-  now: number,
-  texts: readonly (number | Buffer)[],
-  first: number,
+  answers: Answers,
   saw: Saw,
 ): number[] {
+  const { now, letters, texts } = answers
   let limits = 0
-  for (const layout of layouts) limits += layout.limits.length
-  const out = new Array<number>(FIRST_VERDICT + limits * VERDICT_WIDTH).fill(0)
+  for (let i = 0; i < layouts.length; i++) limits += layouts[i]!.limits.length
+  const out = newVerdicts(limits)
   out[ALLOWED] = allowed ? 1 : 0
   out[DECIDED_AT] = now
   out[DEGRADED] = 0
@@ -118,20 +133,29 @@ export function verdictsOf(
   let o = FIRST_VERDICT
   for (let i = 0; i < layouts.length; i++) {
     const layout = layouts[i]!
-    const text = texts[first + i] as Buffer
+    const letter = letters[answers.letterAt++]!
+    const from = answers.textAt
     const cost = costOf(transaction, i)
     let taken = 0
-    if (text[0] === 0x76) {
-      taken = text.readDoubleLE(1)
-      readVerdicts(text, 9, out, o, layout.limits.length)
+    if (letter === VERDICTS) {
+      taken = texts.readDoubleLE(from)
+      answers.textAt = readVerdicts(texts, from + 8, out, o, layout.limits.length)
     } else {
-      taken = reckon(layout, text, cost, now, takes, out, o)
+      taken = reckon(layout, letter, texts, from, cost, now, takes, out, o)
+      if (letter !== NOTHING) answers.textAt += layout.sumsAt
+      if (letter === SUMS) answers.textAt += 8 * layout.limits.length
     }
-    const at = o
+    saw(transaction.rules[i]!, transaction.values[i]!, taken, takes ? cost : 0, out, o)
     o += layout.limits.length * VERDICT_WIDTH
-    saw(transaction.rules[i]!, transaction.values[i]!, taken, takes ? cost : 0, out, at)
   }
   return out
+}
+
+/** Passes over a transaction that was not decided. */
+export function skip({ layouts }: Asked, answers: Answers): void {
+  for (const { limits } of layouts)
+    if (answers.letters[answers.letterAt++] === VERDICTS)
+      answers.textAt += 8 + 8 * VERDICT_WIDTH * limits.length
 }
 
 /** Verdicts as the script packed them; answers where they end. */
@@ -147,10 +171,12 @@ export function readVerdicts(
   return at
 }
 
-/** What the script decided from this row, decided again; answers what had been taken from it, this take included. */
+/** What the script decided from this row, decided again; answers what was ever taken from it, this take included. */
 function reckon(
   layout: RuleLayout,
-  row: Buffer,
+  letter: number,
+  texts: Buffer,
+  row: number,
   cost: number,
   now: number,
   takes: boolean,
@@ -160,19 +186,20 @@ function reckon(
   let o = from
   let taken = 0
   const { limits, tatAt } = layout
-  const isThere = row.length > 0
-  const hasSums = row.length > layout.sumsAt
+  const isThere = letter !== NOTHING
   for (let j = 0; j < limits.length; j++) {
     const { numbers } = limits[j]!
-    const t = isThere ? row.readDoubleLE(tatAt[j]) : 0
-    const f = isThere && numbers.rest !== 0 ? row.readDoubleLE(tatAt[j]! + 8) : 0
+    const at = row + tatAt[j]!
+    const t = isThere ? texts.readDoubleLE(at) : 0
+    const f = isThere && numbers.rest !== 0 ? texts.readDoubleLE(at + 8) : 0
     decideTat(t, f, numbers, cost, now, out, o)
+    out[o + GIVEN_BACK] = 0
     if (takes && out[o + STATUS] === YES) {
       noteTake(cost, out, o)
-      out[o + GIVEN_BACK] = hasSums ? row.readDoubleLE(layout.sumsAt + 8 * j) : 0
+      if (letter === SUMS) out[o + GIVEN_BACK] = texts.readDoubleLE(row + layout.sumsAt + 8 * j)
       taken = cost
     }
     o += VERDICT_WIDTH
   }
-  return (isThere ? row.readDoubleLE(layout.takenAt) : 0) + taken
+  return (isThere ? texts.readDoubleLE(row + layout.takenAt) : 0) + taken
 }

@@ -10,7 +10,7 @@ import {
   type Transaction,
   type Verdicts,
 } from '../store.js'
-import { type Asked, consumeArguments, verdictsOf } from './consume-call.js'
+import { type Answers, type Asked, consumeArguments, skip, verdictsOf } from './consume-call.js'
 import { describeTransaction, fingerprintOf } from './idempotency-record.js'
 import type { Places } from './places.js'
 import type { Reply } from './redis-client.js'
@@ -149,29 +149,31 @@ export class ConsumeLine {
   }
 
   #read(batch: readonly Pending[], reply: Reply): void {
-    const letters = reply[1] as Buffer
-    let first = 2
-    for (const [i, pending] of batch.entries()) {
+    const [now, letters, texts, ...records] = reply as [number, Buffer, Buffer, ...Buffer[]]
+    const answers = { now, letters, texts, records, letterAt: 0, textAt: 0, recordAt: 0 }
+    for (let i = 0; i < batch.length; i++) {
+      const pending = batch[i]!
       try {
-        this.#readOne(pending, String.fromCharCode(letters[i]!), reply, first)
+        this.#readOne(pending, String.fromCharCode(letters[answers.letterAt++]!), answers)
       } catch (error) {
         this.#failed([pending], new StoreFailure('store_refused', true, error))
       }
-      first += pending.layouts.length
     }
   }
 
-  #readOne(pending: Pending, letter: string, reply: Reply, first: number): void {
+  #readOne(pending: Pending, letter: string, answers: Answers): void {
     const { transaction, once, resolve, reject } = pending
     const { replays } = this.#parts
     if (letter === '1' || letter === '0') {
-      const now = reply[0] as number
-      const verdicts = verdictsOf(pending, letter === '1', now, reply, first, this.#saw)
+      const verdicts = verdictsOf(pending, letter === '1', answers, this.#saw)
       if (once !== null && letter === '1') replays.note(once[0], transaction, verdicts)
       resolve(verdicts)
-    } else if (letter === 'r') {
-      resolve(replays.answer(transaction, once![0], reply[first] as Buffer))
-    } else if (letter === 'c') reject(new IdempotencyConflict())
+      return
+    }
+    skip(pending, answers)
+    if (letter === 'r')
+      resolve(replays.answer(transaction, once![0], answers.records[answers.recordAt++]!))
+    else if (letter === 'c') reject(new IdempotencyConflict())
     else if (letter === 'p') reject(new IdempotencyInProgress())
     else if (pending.asks++ < MOST_ASKS) this.#push(pending)
     else this.#failed([pending], new StoreFailure('store_refused', false))

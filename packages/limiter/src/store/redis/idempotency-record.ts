@@ -46,7 +46,7 @@ export function recordBody(description: string, verdicts: Verdicts, limits: numb
   let at = FIRST_VERDICT
   for (const count of limits) {
     const own = verdicts.slice(at, at + count * VERDICT_WIDTH)
-    numbers.push(Buffer.from('v'), Buffer.from(Float64Array.from([0, ...own]).buffer))
+    numbers.push(Buffer.from(Float64Array.from([0, ...own]).buffer))
     at += count * VERDICT_WIDTH
   }
   const head = Buffer.alloc(12)
@@ -71,7 +71,7 @@ export function recallRecord(record: Buffer, rules: RuleSet): Recalled {
   verdicts[ALLOWED] = 1
   let at = BODY_AT + 12 + length
   for (const { limits } of recalled)
-    at = readVerdicts(record, at + 9, verdicts, verdicts.length, limits.length)
+    at = readVerdicts(record, at + 8, verdicts, verdicts.length, limits.length)
   const transaction = {
     rules: recalled,
     values,

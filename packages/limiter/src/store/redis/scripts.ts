@@ -207,6 +207,8 @@ end
 local function slower(time, limit)
 return now + min(ceil((time - now) * limit.slowdown), HORIZON)
 end
+local texts, letters, records = {}, {}, {}
+local size, said = 0, 0
 local function wide()
 local tat = {0.5, 0.5}
 local rolled = {0.5, 0.5, 0.5}
@@ -1015,7 +1017,7 @@ return
 end
 end
 end
-local function decideWide(at, n, dry, hold, key, size, reply)
+local function decideWide(at, n, dry, hold, key)
 local allowed, other, o = true, false, 0
 for i = 1, n do
 local rule, cost = rules[stream[at + 2 * i]], stream[at + 2 * i + 1]
@@ -1043,38 +1045,44 @@ else
 keepLonger(rule, opened[i], besidesAt[i], rowKey)
 end
 local width = rule.count * WIDTH
-reply[size + i] = 'v' .. pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
+texts[size + i] = pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
+letters[said + 1 + i] = 'v'
 o = o + width
 end
-return key, size + n, other and 'b' or allowed and '1' or '0'
+letters[said + 1] = other and 'b' or allowed and '1' or '0'
+return key
 end
-return function(at, n, dry, hold, once, key, size, reply)
-if once == 0 then return decideWide(at, n, dry, hold, key, size, reply) end
+return function(at, n, dry, hold, once, key)
+if once == 0 then return decideWide(at, n, dry, hold, key) end
 local record, fingerprint, description = KEYS[key + 1], ARGV[once], ARGV[once + 1]
 key = key + 1
 local known = call('GET', record)
 if known and read('<d', known) > now then
 for i = 1, n do
 local _
-reply[size + i] = ''
+texts[size + i], letters[said + 1 + i] = '', '-'
 _, key = besidesOf(rules[stream[at + 2 * i]], { row = {} }, key + 1)
 end
-reply[size + 1] = known
-if sub(known, 9, 9) == '?' then return key, size + n, 'p' end
-return key, size + n, sub(known, 9, 8 + #fingerprint) == fingerprint and 'r' or 'c'
+local letter = 'c'
+if sub(known, 9, 9) == '?' then letter = 'p'
+elseif sub(known, 9, 8 + #fingerprint) == fingerprint then
+letter = 'r'
+records[#records + 1] = known
 end
-local letter
-key, size, letter = decideWide(at, n, false, hold, key, size, reply)
-if letter == '1' then
-local answer = table.concat(reply, '', size - n + 1, size)
+letters[said + 1] = letter
+return key
+end
+key = decideWide(at, n, false, hold, key)
+if letters[said + 1] == '1' then
+local answer = table.concat(texts, '', size + 1, size + n)
 local value = pack('<d', now + 300000000) .. fingerprint .. pack('<dI4', now, #description) .. description .. answer
 call('SET', record, value, 'PX', 300000)
 end
-return key, size, letter
+return key
 end
 end
-local out, reply, letters, opened, sumsAt = {}, { now, '' }, {}, {}, {}
-local key, size = 0, 2
+local out, opened, sumsAt = {}, {}, {}
+local key = 0
 local slow
 local byte, LASTS = string.byte, 76
 local function saveTats(rule, tats, sums, rowKey, cost, o)
@@ -1127,7 +1135,8 @@ key = first
 return false
 end
 opened[i] = tats
-reply[size + i] = value
+texts[size + i] = value
+letters[said + 1 + i] = not sumsAt[i] and '-' or sumsAt[i] == '' and 'n' or 's'
 local limits = rule.limits
 for j = 1, rule.count do
 local limit, next = limits[j], -1
@@ -1156,7 +1165,8 @@ saveTats(rule, opened[i], sumsAt[i], KEYS[first + i], stream[at + 2 * i + 1], o)
 o = o + rule.count
 end
 end
-letters[#letters + 1] = allowed and '1' or '0'
+letters[said + 1] = allowed and '1' or '0'
+said = said + 1 + n
 return true
 end
 local at = 3
@@ -1166,15 +1176,13 @@ at = at + 3
 for _ = 1, times do
 if once > 0 or not decidePlain(at, n, dry) then
 slow = slow or wide()
-local letter
-key, size, letter = slow(at, n, dry, hold > 0 and ARGV[hold] or '', once, key, size, reply)
-letters[#letters + 1] = letter
+key = slow(at, n, dry, hold > 0 and ARGV[hold] or '', once, key)
+size, said = size + n, said + 1 + n
 end
 end
 at = at + 2 + 2 * n
 end
-reply[2] = table.concat(letters)
-return reply`
+return { now, table.concat(letters), table.concat(texts), unpack(records) }`
 
 export const CHANGE = `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local spanned = {0.5, 0.5}
