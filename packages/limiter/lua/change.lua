@@ -29,11 +29,20 @@ local function change(operation, w, besides, limit, j, p)
   return atLeast(row, limit.at, limit, amount, now, besides[j])
 end
 
+-- Calls `step` for a limit; what that does not change is not written either, not even brought up to date.
+local function ifChanged(w, limit, step)
+  local first, last = limit.at + 1, limit.at + widthOf(limit.kind)
+  local before = { unpack(w.row, first, last) }
+  local changed = step()
+  if changed == 0 then for i = first, last do w.row[i] = before[i - limit.at] end end
+  return changed
+end
+
 local function resetRow(rule, w, besides)
-  local used = #w.extras
+  local used = 0
   for j = 1, rule.count do
     local limit = rule.limits[j]
-    used = used + reset(w.row, limit.at, limit, now, besides[j])
+    used = used + ifChanged(w, limit, function() return reset(w.row, limit.at, limit, now, besides[j]) end)
     w.sums[j] = w.sums[j] + VOID
   end
   w.extras = {}
@@ -79,6 +88,7 @@ while at <= streamEnd do
     if operation == RESET then
       local used = resetRow(rule, w, besides)
       dirty = w.found
+      if used > 0 then w.last = max(w.last, now) end
       answer(used > 0 and 1 or 0)
     elseif operation == RENEW then
       local first
@@ -93,19 +103,18 @@ while at <= streamEnd do
     elseif operation == RELEASE then
       local released = 0
       for j, beside in pairs(besides) do
-        if rule.limits[j].kind == 4 then released = released + beside:remove(ARGV[text]) end
+        if rule.limits[j].kind == 4 then
+          if beside:expiryOf(ARGV[text]) > now then released = released + 1 end
+          beside:remove(ARGV[text])
+        end
       end
       answer(released)
     else
       for _ = 1, count do
         local j = stream[at]
         local limit = rule.limits[j]
-        local first, last = limit.at + 1, limit.at + widthOf(limit.kind)
-        local before = { unpack(w.row, first, last) }
-        local changed = change(operation, w, besides, limit, j, at)
+        local changed = ifChanged(w, limit, function() return change(operation, w, besides, limit, j, at) end)
         if changed > 0 then dirty = true end
-        -- What is not changed is not written either, not even brought up to date.
-        if changed == 0 then for i = first, last do w.row[i] = before[i - limit.at] end end
         answer(changed)
         at = at + ITEM
       end

@@ -1,7 +1,6 @@
 local out, opened, sumsAt = {}, {}, {}
 local key = 0
 local slow
-local byte, LASTS = string.byte, 76
 
 -- Writes a row in the layout that it has: nothing but TATs, `last` and `taken` change.
 -- `sums` is what follows them, false where there is no row yet.
@@ -32,13 +31,6 @@ local function saveTats(rule, tats, sums, rowKey, cost, o)
   call('SET', rowKey, value, 'PX', ceil((tats[1] - now) / 1000))
 end
 
--- Some limits of a shadow rule take and others do not: then each has its own time of the last write.
-local function isApart(o, count)
-  local yes = 0
-  for j = 1, count do if out[o + j] >= 0 then yes = yes + 1 end end
-  return yes > 0 and yes < count
-end
-
 -- The rules of a transaction start at stream[at + 2]. False if one of them needs more than this: then
 -- nothing has been written.
 local function decidePlain(at, n, dry)
@@ -52,7 +44,7 @@ local function decidePlain(at, n, dry)
       tats = { 0, now, 0, 0 }
       for p = 5, rule.last do tats[p] = 0 end
       value, sumsAt[i] = '', false
-    elseif sub(value, 1, length) == rule.names and byte(value, length + 1) ~= LASTS then
+    elseif sub(value, 1, length) == rule.names then
       tats = { read(rule.tats, value, length + 2) }
       sumsAt[i] = sub(value, length + 2 + 8 * rule.last)
     else
@@ -74,10 +66,6 @@ local function decidePlain(at, n, dry)
       end
       out[o + j] = next
       if next < 0 and not rule.shadow then allowed = false end
-    end
-    if rule.apart and rule.shadow and isApart(o, rule.count) then
-      key = first
-      return false
     end
     o = o + rule.count
   end

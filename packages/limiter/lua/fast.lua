@@ -48,7 +48,7 @@ for i = 1, stream[2] do
   end
   local names, doubles = ARGV[2 * i + 1], rep('d', place - FIXED - 1)
   rules[i] = {
-    limits = limits, count = n[2], shadow = n[1] == 1 or n[1] == 3, apart = n[1] > 1, plain = n[3] == 1, names = names, length = #names,
+    limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
     width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
   }
 end

@@ -2,9 +2,7 @@
 --   1t60000000=10,f3600000000;-  then doubles: expires, birth, last, taken, and each column's numbers.
 -- The text names the columns: a letter for the algorithm, the window, of buckets the amount that they
 -- were written under. Whoever finds columns that he knows uses them, so that changed rules carry use over.
--- The mark after it is R where tokens were ever given back: then their sum follows for each column. It is L
--- where some bucket was last written before the others, and the rule has variants with other amounts (it
--- keeps its columns apart): then each column's time follows as well.
+-- The mark after it is R where tokens were ever given back: then their sum follows for each column.
 --   expires  when the key may go; it is moved in steps, so that most writes leave the key's TTL alone
 --   birth    the earliest time that wrote it: a receipt from before is worth nothing
 --   last     the latest time that wrote it
@@ -20,8 +18,7 @@ local SIZES = { f = 2, s = 3, e = 2, c = 0 }
 local function open(rule, value)
   local row, sums, extras, names, index = {}, {}, {}, {}, {}
   local w = {
-    row = row, sums = sums, extras = extras, names = names, lasts = {},
-    expires = 0, birth = now, last = 0, taken = 0,
+    row = row, sums = sums, extras = extras, names = names, expires = 0, birth = now, last = 0, taken = 0,
   }
   for i = 1, rule.width do row[i] = 0 end
   for name in gmatch(sub(rule.names, 2, -2), '[^,]+') do
@@ -49,33 +46,24 @@ local function open(rule, value)
       if amount then
         if count == 1 then row[at + 2] = 0 end
         row[at + 3] = numbers[1] == 0 and 0 or amount
-        if numbers[1] ~= 0 or not rule.apart then row[at + 4] = w.last end
-        w.lasts[j] = at + 4
       end
     elseif count > 0 then
       -- Another variant of the rule counts here: kept while it says anything.
       local empty = amount and numbers[1] + 1 or max(numbers[1], numbers[2]) + 2 * window
       if empty + GRACE > now then
         extras[#extras + 1] =
-          { name = name, count = count, numbers = numbers, empty = empty, sum = 0, last = w.last, place = #places + 1 }
+          { name = name, count = count, numbers = numbers, empty = empty, sum = 0, place = #places + 1 }
       end
     end
     places[#places + 1] = j or 0
   end
-  local mark, n = sub(value, #text + 3, #text + 3), #places
-  if mark ~= '-' then
-    local all = { read('<' .. rep('d', mark == 'L' and 2 * n or n), value, p) }
-    for i = 1, n do
-      local j = places[i]
-      if j > 0 then
-        sums[j] = all[i]
-        if mark == 'L' and w.lasts[j] then row[w.lasts[j]] = all[n + i] end
-      end
-    end
-    for _, extra in ipairs(extras) do
-      extra.sum = all[extra.place]
-      if mark == 'L' then extra.last = all[n + extra.place] end
-    end
+  if sub(value, #text + 3, #text + 3) == 'R' then
+    local all = { read('<' .. rep('d', #places), value, p) }
+    for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
+    for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
+  end
+  for j = 1, rule.count do
+    if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
   end
   return w
 end
@@ -95,7 +83,7 @@ end
 
 -- Writes the row and sees to it that what it has beside lives as long.
 local function save(rule, key, w, besides)
-  local names, numbers, sums, lasts, mark = {}, {}, {}, {}, '-'
+  local names, numbers, sums, mark = {}, {}, {}, '-'
   local function put(value) numbers[#numbers + 1] = value end
   local goes = goesAt(rule, w, besides) + GRACE
   local keep = w.found and goes <= w.expires
@@ -110,22 +98,17 @@ local function save(rule, key, w, besides)
       names[j] = format('%s=%d', names[j], amount)
       put(w.row[at + 1])
       if not isWhole(limit.window, amount) then put(w.row[at + 2]) end
-      if rule.apart and w.row[at + 3] ~= 0 then lasts[j] = w.row[at + 4] end
     else
       for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
     end
-    lasts[j] = lasts[j] or w.last
     sums[j] = w.sums[j]
   end
   for _, extra in ipairs(w.extras) do
-    names[#names + 1], sums[#names + 1], lasts[#names + 1] = extra.name, extra.sum, extra.last
+    names[#names + 1], sums[#sums + 1] = extra.name, extra.sum
     for i = 1, extra.count do put(extra.numbers[i]) end
   end
-  for j = 1, #names do
-    if lasts[j] ~= w.last then mark = 'L' elseif sums[j] > 0 and mark == '-' then mark = 'R' end
-  end
-  if mark ~= '-' then for j = 1, #names do put(sums[j]) end end
-  if mark == 'L' then for j = 1, #names do put(lasts[j]) end end
+  for j = 1, #sums do if sums[j] > 0 then mark = 'R' end end
+  if mark == 'R' then for j = 1, #sums do put(sums[j]) end end
   local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
   local life = max(1, ceil((w.expires - now) / 1000))
   if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end

@@ -112,7 +112,7 @@ export interface Store {
   ): Answer<number | null>
   /** The hold's new expiry in microseconds, the earliest of its limits'; 0 if it has been lost, null if the store could not be asked. */
   renew(hold: HoldPlace, now: number): Answer<number | null>
-  /** Whether anything was held. */
+  /** Whether anything was held: not what had expired. */
   release(hold: HoldPlace, now: number): Answer<boolean>
   /** These rules are in force now; rows of families that are gone may be forgotten. */
   use(rules: RuleSet): void

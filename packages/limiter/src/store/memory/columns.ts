@@ -147,6 +147,27 @@ export class Columns {
     return last
   }
 
+  /** The latest time that wrote the row; 0 where that does not matter. */
+  lastOf(numbers: Numbers, row: number): number {
+    if (this.isNarrow) return numbers[row]!
+    let last = 0
+    for (const { kind, at } of this.all)
+      if (kind === BUCKET) last = Math.max(last, numbers[row + at + LAST]!)
+    return last
+  }
+
+  /** The row was written: that is the last write of all its buckets. */
+  touch(numbers: Numbers, row: number, now: number): void {
+    if (this.isNarrow) {
+      if (now > numbers[row]!) numbers[row] = now
+      return
+    }
+    for (let i = 0; i < this.all.length; i++) {
+      const { kind, at } = this.all[i]!
+      if (kind === BUCKET && now > numbers[row + at + LAST]!) numbers[row + at + LAST] = now
+    }
+  }
+
   /** A column's numbers as the algorithms know them, into `full`. */
   unpack(index: number, numbers: Numbers, row: number, full: Float64Array): void {
     const { kind, at, width, amount } = this.all[index]!

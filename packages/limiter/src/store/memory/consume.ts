@@ -81,9 +81,10 @@ function takeAll(transaction: Transaction, out: number[]): void {
     const limits = rule.limits
     const cost = costOf(transaction, i)
     const columns = table.columns
-    if (!rule.shadow || anyPasses(out, o, limits.length)) {
+    const isWritten = !rule.shadow || anyPasses(out, o, limits.length)
+    if (isWritten) {
       table.settle(now)
-      if (columns.isNarrow && now > table.numbers[table.row]!) table.numbers[table.row] = now
+      if (columns.isNarrow) table.touch(now)
     }
     const state = table.numbers
     const hasRefunds = table.hasRefunds
@@ -103,6 +104,7 @@ function takeAll(transaction: Transaction, out: number[]): void {
         take(state, at, numbers, cost, now, out, o, beside, holdId)
       }
     }
+    if (isWritten && !columns.isNarrow) table.touch(now)
   }
 }
 

@@ -2,6 +2,8 @@
 import { type Idempotency, IdempotencyConflict, type Transaction, type Verdicts } from '../store.js'
 
 const IDEMPOTENCY_US = 300_000_000
+/** Kept for as long again as clocks may step back. */
+const GRACE_US = 60_000_000
 
 interface Answered {
   readonly fingerprint: string
@@ -36,7 +38,7 @@ export class IdempotencyBook {
     this.#answers.delete(key)
     this.#answers.set(key, { fingerprint, transaction, verdicts, until: now + IDEMPOTENCY_US })
     for (const [oldest, { until }] of this.#answers) {
-      if (until > now && this.#answers.size <= this.#most) break
+      if (until + GRACE_US > now && this.#answers.size <= this.#most) break
       this.#answers.delete(oldest)
     }
   }

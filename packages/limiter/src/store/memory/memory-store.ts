@@ -59,7 +59,7 @@ export class MemoryStore implements Store {
   }
 
   refund(returns: readonly Return[], now: number): number[] {
-    return returns.map(({ rule, limit, value, amount, takenUnder, verdicts, at }) => {
+    const given = returns.map(({ rule, limit, value, amount, takenUnder, verdicts, at }) => {
       const { numbers, column } = limit
       const table = this.#tables.locate(rule.family, value, now)
       if (table.isBlank && !table.isKnown) return 0
@@ -74,10 +74,12 @@ export class MemoryStore implements Store {
       if (given > 0 && numbers.kind === BUCKET) table.noteRefund(column, given, now)
       return given
     })
+    this.#touch(returns, given, now)
+    return given
   }
 
   grant(changes: readonly LimitChange[], now: number): number[] {
-    return changes.map((change) =>
+    const amounts = changes.map((change) =>
       this.#change(change, now, (full, beside, table) => {
         const { limit, amount } = change
         const given = grant(full, 0, limit.numbers, amount, now, beside)
@@ -85,10 +87,12 @@ export class MemoryStore implements Store {
         return given
       }),
     )
+    this.#touch(changes, amounts, now)
+    return amounts
   }
 
   charge(changes: readonly LimitChange[], now: number): number[] {
-    return changes.map((change) => {
+    const amounts = changes.map((change) => {
       const { numbers, column } = change.limit
       const taken = this.#change(change, now, (full, beside) =>
         charge(full, 0, numbers, change.amount, now, beside),
@@ -96,6 +100,14 @@ export class MemoryStore implements Store {
       if (numbers.kind === BUCKET) (change.rule.family.rows as Table).noteDebt(column, numbers, now)
       return taken
     })
+    this.#touch(changes, amounts, now)
+    return amounts
+  }
+
+  /** Rows of which anything was changed: after all of it, so that no limit sees another's write. */
+  #touch(changes: readonly LimitChange[], amounts: readonly number[], now: number): void {
+    for (const [i, { rule, value }] of changes.entries())
+      if (amounts[i]! > 0) this.#tables.locate(rule.family, value, now).touch(now)
   }
 
   #change(
@@ -121,7 +133,10 @@ export class MemoryStore implements Store {
         used += table.change(column, (full, beside) => reset(full, 0, sample.numbers, now, beside))
         table.noteRefund(column, RESET, now)
       }
-      if (used > 0) inUse++
+      if (used > 0) {
+        inUse++
+        table.touch(now)
+      }
     }
     return inUse
   }
@@ -135,7 +150,11 @@ export class MemoryStore implements Store {
 
   release({ id, rows }: HoldPlace, now: number): boolean {
     let released = false
-    for (const { holds } of this.#holdsOf(rows, now)) released = holds.remove(id) > 0 || released
+    for (const { holds } of this.#holdsOf(rows, now)) {
+      const isLive = holds.expiryOf(id) > now
+      holds.remove(id)
+      released = isLive || released
+    }
     return released
   }
 

@@ -117,7 +117,14 @@ export class Table {
       this.#blank[1 + handleAt] = previous.numbers[previous.row + other.handleAt]!
       this.#blankLogs[i] = previous.#blankLogs[index]
     }
+    const last = previous.columns.lastOf(previous.numbers, previous.row)
+    this.columns.touch(this.#blank, 1, last)
     return previous.isKnown
+  }
+
+  /** The located row was written. */
+  touch(now: number): void {
+    this.columns.touch(this.numbers, this.row, now)
   }
 
   /**

@@ -53,6 +53,7 @@ export const ioredisClusterOptions = {
   retryDelayOnTryAgain: 2,
   maxRedirections: 8,
   clusterRetryStrategy: reconnectAfter,
+  slotsRefreshInterval: 2000,
   redisOptions: { autoResendUnfulfilledCommands: false, connectTimeout: 1000, socketTimeout: 1000 },
 } as const
 
@@ -89,10 +90,32 @@ type Send = (...args: unknown[]) => Promise<Reply>
 function ioredisPort(client: Methods, isCluster: boolean): RedisPort {
   const evalsha = client.evalshaBuffer.bind(client) as Send
   const evaluate = client.evalBuffer.bind(client) as Send
-  return {
-    isCluster,
-    run: (command, script, keys, args) =>
-      (command === 'EVALSHA' ? evalsha : evaluate)(script, keys.length, ...keys, ...args),
+  const run: RedisPort['run'] = (command, script, keys, args) =>
+    (command === 'EVALSHA' ? evalsha : evaluate)(script, keys.length, ...keys, ...args)
+  if (!isCluster) return { isCluster, run }
+  return { isCluster, run: (...call) => tellUnsent(run(...call)) }
+}
+
+/** Turns of the queue of promises within which a client refuses what it does not even send. */
+const SAME_TURN = 8
+
+/**
+ * A cluster client says `Connection is closed` of commands that were under way when a connection ended,
+ * and of those for a node that it is only just connecting to. The latter it refuses at once: they were
+ * not sent, and may be sent again.
+ */
+async function tellUnsent(reply: Promise<Reply>): Promise<Reply> {
+  let isLater = false
+  const wait = async () => {
+    for (let i = 0; i < SAME_TURN; i++) await null
+    isLater = true
+  }
+  void wait()
+  try {
+    return await reply
+  } catch (error) {
+    if (isLater) throw error
+    throw new Error(`the connection isn't ready: ${String(error)}`, { cause: error })
   }
 }
 

@@ -79,9 +79,7 @@ export class RuleLayout {
     const isStale = this.#hasCalendar && this.#boundsChanged(now)
     if (this.#packed !== null && !isStale && !(this.#isEarly && !Number.isNaN(offset)))
       return this.#packed
-    // Whether it is enforced, and whether its columns are kept apart.
-    const mode = (this.#shadow ? 1 : 0) + (this.family.isUniform ? 0 : 2)
-    const numbers: number[] = [mode, this.limits.length, this.isPlain ? 1 : 0]
+    const numbers: number[] = [this.#shadow ? 1 : 0, this.limits.length, this.isPlain ? 1 : 0]
     for (const limit of this.limits) this.#pack(limit, offset, numbers)
     this.#packed = Buffer.from(Float64Array.from(numbers).buffer)
     this.#isEarly = Number.isNaN(offset)

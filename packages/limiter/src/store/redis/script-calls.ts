@@ -42,7 +42,7 @@ export interface ScriptCall {
 }
 
 /** Milliseconds before what did not run is sent once more. */
-const PAUSE_MS = 15
+const PAUSE_MS = 25
 
 /** What Redis says before it does anything; a script stops there at its first write. */
 const REFUSALS =
@@ -111,7 +111,7 @@ class RunningCall {
     const message = error instanceof Error ? error.message : String(error)
     if (command === 'EVALSHA' && message.startsWith('NOSCRIPT')) return this.attempt('EVAL', isLast)
     const failure = failureOf(error, message)
-    const hasTime = performance.now() + 2 * PAUSE_MS < this.#deadline.at
+    const hasTime = performance.now() + PAUSE_MS < this.#deadline.at
     const mayPass = PASSING.test(message) || NOT_SENT.test(message)
     if (isLast || failure.mayHaveRun || !mayPass || !hasTime) return this.#fail(failure)
     setTimeout(() => {

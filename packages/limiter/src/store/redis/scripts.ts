@@ -200,7 +200,7 @@ limits[j] = limit
 end
 local names, doubles = ARGV[2 * i + 1], rep('d', place - FIXED - 1)
 rules[i] = {
-limits = limits, count = n[2], shadow = n[1] == 1 or n[1] == 3, apart = n[1] > 1, plain = n[3] == 1, names = names, length = #names,
+limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
 width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
 }
 end
@@ -799,8 +799,7 @@ local SIZES = { f = 2, s = 3, e = 2, c = 0 }
 local function open(rule, value)
 local row, sums, extras, names, index = {}, {}, {}, {}, {}
 local w = {
-row = row, sums = sums, extras = extras, names = names, lasts = {},
-expires = 0, birth = now, last = 0, taken = 0,
+row = row, sums = sums, extras = extras, names = names, expires = 0, birth = now, last = 0, taken = 0,
 }
 for i = 1, rule.width do row[i] = 0 end
 for name in gmatch(sub(rule.names, 2, -2), '[^,]+') do
@@ -828,32 +827,23 @@ for i = 1, count do row[at + i] = numbers[i] end
 if amount then
 if count == 1 then row[at + 2] = 0 end
 row[at + 3] = numbers[1] == 0 and 0 or amount
-if numbers[1] ~= 0 or not rule.apart then row[at + 4] = w.last end
-w.lasts[j] = at + 4
 end
 elseif count > 0 then
 local empty = amount and numbers[1] + 1 or max(numbers[1], numbers[2]) + 2 * window
 if empty + GRACE > now then
 extras[#extras + 1] =
-{ name = name, count = count, numbers = numbers, empty = empty, sum = 0, last = w.last, place = #places + 1 }
+{ name = name, count = count, numbers = numbers, empty = empty, sum = 0, place = #places + 1 }
 end
 end
 places[#places + 1] = j or 0
 end
-local mark, n = sub(value, #text + 3, #text + 3), #places
-if mark ~= '-' then
-local all = { read('<' .. rep('d', mark == 'L' and 2 * n or n), value, p) }
-for i = 1, n do
-local j = places[i]
-if j > 0 then
-sums[j] = all[i]
-if mark == 'L' and w.lasts[j] then row[w.lasts[j]] = all[n + i] end
+if sub(value, #text + 3, #text + 3) == 'R' then
+local all = { read('<' .. rep('d', #places), value, p) }
+for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
+for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
 end
-end
-for _, extra in ipairs(extras) do
-extra.sum = all[extra.place]
-if mark == 'L' then extra.last = all[n + extra.place] end
-end
+for j = 1, rule.count do
+if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
 end
 return w
 end
@@ -869,7 +859,7 @@ for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empt
 return last
 end
 local function save(rule, key, w, besides)
-local names, numbers, sums, lasts, mark = {}, {}, {}, {}, '-'
+local names, numbers, sums, mark = {}, {}, {}, '-'
 local function put(value) numbers[#numbers + 1] = value end
 local goes = goesAt(rule, w, besides) + GRACE
 local keep = w.found and goes <= w.expires
@@ -884,22 +874,17 @@ if amount == 0 then amount = limit.amount end
 names[j] = format('%s=%d', names[j], amount)
 put(w.row[at + 1])
 if not isWhole(limit.window, amount) then put(w.row[at + 2]) end
-if rule.apart and w.row[at + 3] ~= 0 then lasts[j] = w.row[at + 4] end
 else
 for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
 end
-lasts[j] = lasts[j] or w.last
 sums[j] = w.sums[j]
 end
 for _, extra in ipairs(w.extras) do
-names[#names + 1], sums[#names + 1], lasts[#names + 1] = extra.name, extra.sum, extra.last
+names[#names + 1], sums[#sums + 1] = extra.name, extra.sum
 for i = 1, extra.count do put(extra.numbers[i]) end
 end
-for j = 1, #names do
-if lasts[j] ~= w.last then mark = 'L' elseif sums[j] > 0 and mark == '-' then mark = 'R' end
-end
-if mark ~= '-' then for j = 1, #names do put(sums[j]) end end
-if mark == 'L' then for j = 1, #names do put(lasts[j]) end end
+for j = 1, #sums do if sums[j] > 0 then mark = 'R' end end
+if mark == 'R' then for j = 1, #sums do put(sums[j]) end end
 local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
 local life = max(1, ceil((w.expires - now) / 1000))
 if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
@@ -1084,7 +1069,6 @@ end
 local out, opened, sumsAt = {}, {}, {}
 local key = 0
 local slow
-local byte, LASTS = string.byte, 76
 local function saveTats(rule, tats, sums, rowKey, cost, o)
 local goes = 0
 for j = 1, rule.count do
@@ -1111,11 +1095,6 @@ local mark = sums and sums ~= '' and 'R' or '-'
 local value = rule.names .. mark .. pack(rule.tats, unpack(tats, 1, rule.last)) .. (sums or '')
 call('SET', rowKey, value, 'PX', ceil((tats[1] - now) / 1000))
 end
-local function isApart(o, count)
-local yes = 0
-for j = 1, count do if out[o + j] >= 0 then yes = yes + 1 end end
-return yes > 0 and yes < count
-end
 local function decidePlain(at, n, dry)
 local allowed, o, first = true, 0, key
 for i = 1, n do
@@ -1127,7 +1106,7 @@ if not value then
 tats = { 0, now, 0, 0 }
 for p = 5, rule.last do tats[p] = 0 end
 value, sumsAt[i] = '', false
-elseif sub(value, 1, length) == rule.names and byte(value, length + 1) ~= LASTS then
+elseif sub(value, 1, length) == rule.names then
 tats = { read(rule.tats, value, length + 2) }
 sumsAt[i] = sub(value, length + 2 + 8 * rule.last)
 else
@@ -1149,10 +1128,6 @@ if verdict[1] == 0 then next, out[o + j + 0.5] = verdict[5], verdict[6] end
 end
 out[o + j] = next
 if next < 0 and not rule.shadow then allowed = false end
-end
-if rule.apart and rule.shadow and isApart(o, rule.count) then
-key = first
-return false
 end
 o = o + rule.count
 end
@@ -2087,7 +2062,7 @@ limits[j] = limit
 end
 local names, doubles = ARGV[2 * i + 1], rep('d', place - FIXED - 1)
 rules[i] = {
-limits = limits, count = n[2], shadow = n[1] == 1 or n[1] == 3, apart = n[1] > 1, plain = n[3] == 1, names = names, length = #names,
+limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
 width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
 }
 end
@@ -2100,8 +2075,7 @@ local SIZES = { f = 2, s = 3, e = 2, c = 0 }
 local function open(rule, value)
 local row, sums, extras, names, index = {}, {}, {}, {}, {}
 local w = {
-row = row, sums = sums, extras = extras, names = names, lasts = {},
-expires = 0, birth = now, last = 0, taken = 0,
+row = row, sums = sums, extras = extras, names = names, expires = 0, birth = now, last = 0, taken = 0,
 }
 for i = 1, rule.width do row[i] = 0 end
 for name in gmatch(sub(rule.names, 2, -2), '[^,]+') do
@@ -2129,32 +2103,23 @@ for i = 1, count do row[at + i] = numbers[i] end
 if amount then
 if count == 1 then row[at + 2] = 0 end
 row[at + 3] = numbers[1] == 0 and 0 or amount
-if numbers[1] ~= 0 or not rule.apart then row[at + 4] = w.last end
-w.lasts[j] = at + 4
 end
 elseif count > 0 then
 local empty = amount and numbers[1] + 1 or max(numbers[1], numbers[2]) + 2 * window
 if empty + GRACE > now then
 extras[#extras + 1] =
-{ name = name, count = count, numbers = numbers, empty = empty, sum = 0, last = w.last, place = #places + 1 }
+{ name = name, count = count, numbers = numbers, empty = empty, sum = 0, place = #places + 1 }
 end
 end
 places[#places + 1] = j or 0
 end
-local mark, n = sub(value, #text + 3, #text + 3), #places
-if mark ~= '-' then
-local all = { read('<' .. rep('d', mark == 'L' and 2 * n or n), value, p) }
-for i = 1, n do
-local j = places[i]
-if j > 0 then
-sums[j] = all[i]
-if mark == 'L' and w.lasts[j] then row[w.lasts[j]] = all[n + i] end
+if sub(value, #text + 3, #text + 3) == 'R' then
+local all = { read('<' .. rep('d', #places), value, p) }
+for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
+for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
 end
-end
-for _, extra in ipairs(extras) do
-extra.sum = all[extra.place]
-if mark == 'L' then extra.last = all[n + extra.place] end
-end
+for j = 1, rule.count do
+if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
 end
 return w
 end
@@ -2170,7 +2135,7 @@ for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empt
 return last
 end
 local function save(rule, key, w, besides)
-local names, numbers, sums, lasts, mark = {}, {}, {}, {}, '-'
+local names, numbers, sums, mark = {}, {}, {}, '-'
 local function put(value) numbers[#numbers + 1] = value end
 local goes = goesAt(rule, w, besides) + GRACE
 local keep = w.found and goes <= w.expires
@@ -2185,22 +2150,17 @@ if amount == 0 then amount = limit.amount end
 names[j] = format('%s=%d', names[j], amount)
 put(w.row[at + 1])
 if not isWhole(limit.window, amount) then put(w.row[at + 2]) end
-if rule.apart and w.row[at + 3] ~= 0 then lasts[j] = w.row[at + 4] end
 else
 for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
 end
-lasts[j] = lasts[j] or w.last
 sums[j] = w.sums[j]
 end
 for _, extra in ipairs(w.extras) do
-names[#names + 1], sums[#names + 1], lasts[#names + 1] = extra.name, extra.sum, extra.last
+names[#names + 1], sums[#sums + 1] = extra.name, extra.sum
 for i = 1, extra.count do put(extra.numbers[i]) end
 end
-for j = 1, #names do
-if lasts[j] ~= w.last then mark = 'L' elseif sums[j] > 0 and mark == '-' then mark = 'R' end
-end
-if mark ~= '-' then for j = 1, #names do put(sums[j]) end end
-if mark == 'L' then for j = 1, #names do put(lasts[j]) end end
+for j = 1, #sums do if sums[j] > 0 then mark = 'R' end end
+if mark == 'R' then for j = 1, #sums do put(sums[j]) end end
 local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
 local life = max(1, ceil((w.expires - now) / 1000))
 if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
@@ -2312,11 +2272,18 @@ end
 if operation == CHARGE then return charge(row, limit.at, limit, amount, now, besides[j]) end
 return atLeast(row, limit.at, limit, amount, now, besides[j])
 end
+local function ifChanged(w, limit, step)
+local first, last = limit.at + 1, limit.at + widthOf(limit.kind)
+local before = { unpack(w.row, first, last) }
+local changed = step()
+if changed == 0 then for i = first, last do w.row[i] = before[i - limit.at] end end
+return changed
+end
 local function resetRow(rule, w, besides)
-local used = #w.extras
+local used = 0
 for j = 1, rule.count do
 local limit = rule.limits[j]
-used = used + reset(w.row, limit.at, limit, now, besides[j])
+used = used + ifChanged(w, limit, function() return reset(w.row, limit.at, limit, now, besides[j]) end)
 w.sums[j] = w.sums[j] + VOID
 end
 w.extras = {}
@@ -2359,6 +2326,7 @@ local dirty = false
 if operation == RESET then
 local used = resetRow(rule, w, besides)
 dirty = w.found
+if used > 0 then w.last = max(w.last, now) end
 answer(used > 0 and 1 or 0)
 elseif operation == RENEW then
 local first
@@ -2373,18 +2341,18 @@ answer(first or 0)
 elseif operation == RELEASE then
 local released = 0
 for j, beside in pairs(besides) do
-if rule.limits[j].kind == 4 then released = released + beside:remove(ARGV[text]) end
+if rule.limits[j].kind == 4 then
+if beside:expiryOf(ARGV[text]) > now then released = released + 1 end
+beside:remove(ARGV[text])
+end
 end
 answer(released)
 else
 for _ = 1, count do
 local j = stream[at]
 local limit = rule.limits[j]
-local first, last = limit.at + 1, limit.at + widthOf(limit.kind)
-local before = { unpack(w.row, first, last) }
-local changed = change(operation, w, besides, limit, j, at)
+local changed = ifChanged(w, limit, function() return change(operation, w, besides, limit, j, at) end)
 if changed > 0 then dirty = true end
-if changed == 0 then for i = first, last do w.row[i] = before[i - limit.at] end end
 answer(changed)
 at = at + ITEM
 end

@@ -9,7 +9,7 @@
  */
 import { BUCKET, CONCURRENCY } from '../../algorithms/limit-numbers.js'
 import { span, spanned } from '../../algorithms/token-time.js'
-import { MARK, REMAINING, RESET_AT, VERDICT_WIDTH } from '../../algorithms/verdict.js'
+import { MARK, MARK_REST, REMAINING, RESET_AT, VERDICT_WIDTH } from '../../algorithms/verdict.js'
 import type { CompiledLimit, CompiledRule } from '../../rules/compiled-rule.js'
 import {
   ALLOWED,
@@ -118,7 +118,7 @@ export function takesOf(transaction: Transaction, verdicts: Verdicts): Takes {
   const returns: Return[] = []
   const holds: HoldPlace[] = []
   for (const { rule, limit, value, cost: amount, at } of eachLimit(transaction)) {
-    if (!wasTaken(verdicts, at)) continue
+    if (!wasTaken(verdicts, at) || isRenewal(limit, verdicts, at)) continue
     const takenUnder = limit.numbers.amount
     if (limit.numbers.kind === CONCURRENCY)
       holds.push({ id: transaction.holdId, rows: [{ rule, value }] })
@@ -149,6 +149,11 @@ function limitsOf(transaction: Transaction): number {
   return transaction.rules.reduce((sum, { limits }) => sum + limits.length, 0)
 }
 
+/** The id was held before: it lives on, and nothing was taken for it. */
+function isRenewal({ numbers }: CompiledLimit, verdicts: Verdicts, at: number): boolean {
+  return numbers.kind === CONCURRENCY && verdicts[at + MARK_REST] === 0
+}
+
 /** The part's verdicts into the whole's; if the whole is denied, as if nothing had been taken. */
 function copy(
   transaction: Transaction,
@@ -162,13 +167,14 @@ function copy(
   for (const i of rules) {
     for (const place of places.filter(({ rule }) => rule === transaction.rules[i])) {
       for (let n = 0; n < VERDICT_WIDTH; n++) out[place.at + n] = verdicts[at + n]!
-      if (!allowed && wasTaken(verdicts, at) && !part.dryRun)
-        untake(place, verdicts[DECIDED_AT]!, out)
+      const isTaken = wasTaken(verdicts, at) && !isRenewal(place.limit, verdicts, at)
+      if (!allowed && isTaken && !part.dryRun) untake(place, verdicts[DECIDED_AT]!, out)
       at += VERDICT_WIDTH
     }
   }
 }
 
+/** Exact for buckets; of others the reset time may be that of the take which is given back. */
 function untake({ limit: { numbers }, cost, at }: PlacedLimit, now: number, out: number[]): void {
   out[at + REMAINING] = Math.min(numbers.burst, out[at + REMAINING]! + cost)
   if (numbers.kind === BUCKET) {
