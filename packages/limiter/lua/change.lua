@@ -5,7 +5,8 @@
 --          mark and its rest, the amount it was taken under, what had been given back, and its time.
 --          From 2 on: the rules, then the texts.
 -- returns  the time, then a number for each item; of operations without items one number or text
-local REFUND, GRANT, CHARGE, RAISE, RESET, RENEW, RELEASE, CLAIM, CONFIRM, UNCLAIM, BEAT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+local REFUND, GRANT, CHARGE, RAISE, RESET, RENEW, RELEASE = 1, 2, 3, 4, 5, 6, 7
+local CLAIM, CONFIRM, UNCLAIM, BEAT, CREATE = 8, 9, 10, 11, 12
 local ITEM, VOID = 7, 4000000000
 local reply, key, at = { now }, 0, 3
 
@@ -68,6 +69,16 @@ local function record(operation, name, owner, life, fingerprint, body)
   return '1'
 end
 
+-- Makes what is not there, saying nothing: a row of zeros, a log with one entry of long ago, holds with
+-- one that has expired. While a slot moves, a call needs all its keys in one place.
+local function create(name, letter, blank)
+  if call('EXISTS', name) == 1 then return end
+  if letter == 'e' then call('RPUSH', name, pack('<dd', 0, 0))
+  elseif letter == 'c' then call('ZADD', name, 0, '')
+  else call('SET', name, blank) end
+  call('PEXPIRE', name, GRACE / 1000)
+end
+
 while at <= streamEnd do
   local operation, rule, text, count = stream[at], rules[stream[at + 1]], stream[at + 2], stream[at + 3]
   at = at + 4
@@ -78,6 +89,9 @@ while at <= streamEnd do
     call('ZREMRANGEBYSCORE', name, '-inf', format('%.0f', now - 7000000))
     call('PEXPIRE', name, 60000)
     answer(call('ZCARD', name))
+  elseif operation == CREATE then
+    create(KEYS[key], ARGV[text], ARGV[text + 1])
+    answer(0)
   elseif operation >= CLAIM then
     answer(record(operation, KEYS[key], ARGV[text], tonumber(ARGV[text + 1]), ARGV[text + 2], ARGV[text + 3]))
   else

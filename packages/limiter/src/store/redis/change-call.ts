@@ -17,6 +17,9 @@ export const UNCLAIM = 10
 /** This instance is there. */
 export const BEAT = 11
 
+/** Makes a key that is not there, saying nothing. */
+export const CREATE = 12
+
 /** A limit's place in its rule from 1 on, an amount, and of refunds what the receipt says; zeros else. */
 export type Item = readonly [
   limit: number,

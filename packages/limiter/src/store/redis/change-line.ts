@@ -7,9 +7,10 @@ import {
   type Return,
   StoreFailure,
 } from '../store.js'
-import { BEAT, changeArguments, type Item, type Operation, RAISE } from './change-call.js'
+import { BEAT, CREATE, changeArguments, type Item, type Operation, RAISE } from './change-call.js'
 import type { Places } from './places.js'
 import type { Reply } from './redis-client.js'
+import type { RuleLayout } from './rule-layout.js'
 import type { Safeguard } from './safeguard.js'
 import { Script, type ScriptCalls } from './script-calls.js'
 import { CHANGE } from './scripts.js'
@@ -64,6 +65,19 @@ export class ChangeLine {
       texts: [id],
     }))
     return (await this.run(operations, now)).map(([answer]) => answer as number)
+  }
+
+  /** A row and what it keeps beside, each by a call of its own. */
+  create(key: string, layout: RuleLayout, now: number): Promise<unknown> {
+    const keys = [key, ...layout.besides.map((beside) => `${key}:${beside}`)]
+    const letters = ['', ...layout.besides.map((beside) => beside[0]!)]
+    return Promise.all(
+      keys.map((each, i) => {
+        const texts = [letters[i]!, layout.blank]
+        const operation = { code: CREATE, slot: 0, key: each, layout: null, texts, items: [] }
+        return this.#send([operation], now)
+      }),
+    )
   }
 
   #rowOf(code: number, rule: LimitChange['rule'], value: string): Operation {

@@ -25,6 +25,8 @@ import type { StoreClock } from './store-clock.js'
 const MOST_IN_A_CALL = 64
 /** How long the rows of a slot that is on the move are asked for one by one. */
 const SPLIT_MS = 1000
+/** Before a slot that is on the move is asked again. */
+const MOVING_PAUSE_MS = 10
 /** How often other calendar bounds may be needed. */
 const MOST_ASKS = 3
 
@@ -41,6 +43,8 @@ interface Pending extends Asked {
   readonly isPart: boolean
   readonly startedAt: number
   asks: number
+  /** Its keys were created, because their slot is on the move. */
+  isCreated: boolean
 }
 
 export interface LineParts {
@@ -52,6 +56,8 @@ export interface LineParts {
   readonly deadlineMs: number
   /** Decides a transaction whose rows are in one slot, but not on one node, row by row. */
   readonly split: (transaction: Transaction) => Promise<Verdicts>
+  /** Creates a row, and what it keeps beside, one by one. */
+  readonly create: (key: string, layout: RuleLayout, now: number) => Promise<unknown>
 }
 
 export class ConsumeLine {
@@ -111,7 +117,19 @@ export class ConsumeLine {
         describeTransaction(transaction),
       ]
     const startedAt = performance.now()
-    return { transaction, layouts, keys, once, slot, resolve, reject, isPart, startedAt, asks: 0 }
+    return {
+      transaction,
+      layouts,
+      keys,
+      once,
+      slot,
+      resolve,
+      reject,
+      isPart,
+      startedAt,
+      asks: 0,
+      isCreated: false,
+    }
   }
 
   #push(pending: Pending): void {
@@ -136,8 +154,9 @@ export class ConsumeLine {
     for (const batch of batches) this.#send(batch)
   }
 
-  #send(batch: readonly Pending[]): void {
-    const { calls, clock } = this.#parts
+  /** `isAgain`: what was asked before has no more time than it had. */
+  #send(batch: readonly Pending[], isAgain = false): void {
+    const { calls, clock, deadlineMs } = this.#parts
     const answered = clock.asking(batch[0]!.transaction.now)
     const { keys, args } = consumeArguments(batch, clock.told, clock.packed)
     const read = (reply: Reply) => {
@@ -145,7 +164,9 @@ export class ConsumeLine {
       this.#read(batch, reply)
     }
     const failed = (failure: StoreFailure) => this.#failed(batch, failure)
-    calls.run({ script, keys, args, isTold: true }).then(read, failed)
+    const call = { script, keys, args, isTold: true }
+    const notAfter = batch[0]!.startedAt + deadlineMs
+    calls.run(isAgain ? { ...call, notAfter } : call).then(read, failed)
   }
 
   #read(batch: readonly Pending[], reply: Reply): void {
@@ -184,13 +205,28 @@ export class ConsumeLine {
     if (isMoving) this.#noteMove(batch[0]!.slot)
     for (const pending of batch) {
       const { transaction, isPart, resolve, reject } = pending
-      const hasTime = performance.now() - pending.startedAt < this.#parts.deadlineMs / 2
-      if (isMoving && hasTime && batch.length > 1) this.#send([pending])
-      else if (isMoving && hasTime && !isPart && pending.keys.length > 1)
-        this.#parts.split(transaction).then(resolve, reject)
+      const hasTime = performance.now() - pending.startedAt < 0.8 * this.#parts.deadlineMs
+      if (isMoving && hasTime) this.#askMoving(pending, batch.length > 1)
       else if (isPart) reject(failure)
       else this.degrade(transaction, failure.reason, resolve, reject)
     }
+  }
+
+  /** The slot is on the move, and nothing was done: with fewer keys it can be, or in a moment. */
+  #askMoving(pending: Pending, wasInBatch: boolean): void {
+    const { transaction, keys, layouts, isPart, resolve, reject } = pending
+    if (wasInBatch) this.#send([pending], true)
+    else if (keys.length > 1 && !isPart) this.#parts.split(transaction).then(resolve, reject)
+    else if (layouts[0]!.besides.length > 0 && !pending.isCreated) this.#createAndSend(pending)
+    else setTimeout(() => this.#send([pending], true), MOVING_PAUSE_MS)
+  }
+
+  /** A row and what it keeps beside: once all of them are there, they are all where the slot moves to. */
+  #createAndSend(pending: Pending): void {
+    pending.isCreated = true
+    const again = () => this.#send([pending], true)
+    const { keys, layouts, transaction } = pending
+    this.#parts.create(keys[0]!, layouts[0]!, transaction.now).then(again, again)
   }
 
   #noteMove(slot: number): void {

@@ -50,8 +50,8 @@ export const ioredisClusterOptions = {
   enableOfflineQueue: false,
   retryDelayOnFailover: 0,
   retryDelayOnClusterDown: 0,
-  retryDelayOnTryAgain: 2,
-  maxRedirections: 8,
+  retryDelayOnTryAgain: 1,
+  maxRedirections: 5,
   clusterRetryStrategy: reconnectAfter,
   slotsRefreshInterval: 2000,
   redisOptions: { autoResendUnfulfilledCommands: false, connectTimeout: 1000, socketTimeout: 1000 },
@@ -107,7 +107,7 @@ const SAME_TURN = 8
 async function tellUnsent(reply: Promise<Reply>): Promise<Reply> {
   let isLater = false
   const wait = async () => {
-    for (let i = 0; i < SAME_TURN; i++) await null
+    for (let i = 0; i < SAME_TURN; i++) await Promise.resolve()
     isLater = true
   }
   void wait()

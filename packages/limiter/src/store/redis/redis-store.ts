@@ -62,8 +62,17 @@ export class RedisStore implements Store {
     const calls = new ScriptCalls(port, safeguard)
     const replays = new Replays(places)
     const split = (transaction: Transaction) => this.#cluster.consume(transaction)
-    const line = new ConsumeLine({ calls, places, clock, replays, safeguard, deadlineMs, split })
     const changes = new ChangeLine(calls, places, clock, safeguard)
+    const line = new ConsumeLine({
+      calls,
+      places,
+      clock,
+      replays,
+      safeguard,
+      deadlineMs,
+      split,
+      create: (key, layout, now) => changes.create(key, layout, now),
+    })
     this.#places = places
     this.#line = line
     this.#changes = changes

@@ -16,6 +16,7 @@ const LETTERS = {
 
 /** Doubles of a row before its columns: expires, birth, last, taken. */
 const FIXED = 4
+const BIRTH = 1
 const TAKEN = 3
 
 export class RuleLayout {
@@ -56,6 +57,17 @@ export class RuleLayout {
     })
     this.sumsAt = start + 8 * place
     this.takenAt = start + 8 * TAKEN
+  }
+
+  /** A row that says nothing. Its birth is the first write's. */
+  get blank(): Buffer {
+    const widths = this.limits.map(({ numbers: { kind, rest } }) => {
+      if (kind === BUCKET) return rest === 0 ? 1 : 2
+      return widthOf(kind)
+    })
+    const numbers = new Float64Array(FIXED + widths.reduce((sum, width) => sum + width, 0))
+    numbers[BIRTH] = Number.MAX_SAFE_INTEGER
+    return Buffer.concat([Buffer.from(`${this.names}-`), Buffer.from(numbers.buffer)])
   }
 
   static of(rule: CompiledRule): RuleLayout {

@@ -39,6 +39,8 @@ export interface ScriptCall {
   readonly args: readonly (string | Buffer)[]
   /** Whether its outcome is to be told: not of what goes along with other calls. */
   readonly isTold: boolean
+  /** By `performance.now`, where it must be over before its own deadline. */
+  readonly notAfter?: number
 }
 
 /** Milliseconds before what did not run is sent once more. */
@@ -82,7 +84,10 @@ class RunningCall {
     private readonly resolve: (reply: Reply) => void,
     private readonly reject: (failure: StoreFailure) => void,
   ) {
-    this.#deadline = watch.started(() => this.#fail(new StoreFailure('store_timeout', true)))
+    const missed = () => this.#fail(new StoreFailure('store_timeout', true))
+    this.#deadline = watch.started(missed)
+    if (call.notAfter !== undefined)
+      setTimeout(missed, Math.max(0, call.notAfter - performance.now())).unref()
   }
 
   attempt(command: 'EVALSHA' | 'EVAL', isLast: boolean): void {
@@ -111,19 +116,26 @@ class RunningCall {
     const message = error instanceof Error ? error.message : String(error)
     if (command === 'EVALSHA' && message.startsWith('NOSCRIPT')) return this.attempt('EVAL', isLast)
     const failure = failureOf(error, message)
-    const hasTime = performance.now() + PAUSE_MS < this.#deadline.at
+    const hasTime = performance.now() + PAUSE_MS < this.#end
     const mayPass = PASSING.test(message) || NOT_SENT.test(message)
-    if (isLast || failure.mayHaveRun || !mayPass || !hasTime) return this.#fail(failure)
+    // A slot on the move is whoever asked's to deal with: asking the same again would not do.
+    const isMoving = isTryAgain(failure)
+    if (isLast || failure.mayHaveRun || !mayPass || isMoving || !hasTime) return this.#fail(failure)
     setTimeout(() => {
       if (!this.#isOver) this.attempt('EVALSHA', true)
     }, PAUSE_MS)
+  }
+
+  get #end(): number {
+    return Math.min(this.#deadline.at, this.call.notAfter ?? Number.POSITIVE_INFINITY)
   }
 
   #fail(failure: StoreFailure): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#deadline.isMet = true
-    if (this.call.isTold) this.watch.failed()
+    // A slot on the move is not a Redis that is not well.
+    if (this.call.isTold && !isTryAgain(failure)) this.watch.failed()
     else this.watch.ended()
     this.reject(failure)
   }
@@ -136,7 +148,7 @@ function failureOf(error: unknown, message: string): StoreFailure {
   return new StoreFailure(reason, !refused && !NOT_SENT.test(message), error)
 }
 
-/** Whether a failure was a slot in migration, whose keys are not all in one place. */
+/** Whether a slot is in migration, and the keys are not all in one place. Nothing was done. */
 export function isTryAgain(failure: StoreFailure): boolean {
-  return /\bTRYAGAIN\b/.test(failure.message)
+  return /\bTRYAGAIN\b|Too many Cluster redirections/.test(failure.message)
 }

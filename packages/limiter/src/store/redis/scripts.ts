@@ -2251,7 +2251,8 @@ end
 end
 return besides, key
 end
-local REFUND, GRANT, CHARGE, RAISE, RESET, RENEW, RELEASE, CLAIM, CONFIRM, UNCLAIM, BEAT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+local REFUND, GRANT, CHARGE, RAISE, RESET, RENEW, RELEASE = 1, 2, 3, 4, 5, 6, 7
+local CLAIM, CONFIRM, UNCLAIM, BEAT, CREATE = 8, 9, 10, 11, 12
 local ITEM, VOID = 7, 4000000000
 local reply, key, at = { now }, 0, 3
 local function answer(value) reply[#reply + 1] = value end
@@ -2306,6 +2307,13 @@ local rest = operation == CLAIM and '?' .. owner or fingerprint .. body
 call('SET', name, pack('<d', now + life * 1000) .. rest, 'PX', life)
 return '1'
 end
+local function create(name, letter, blank)
+if call('EXISTS', name) == 1 then return end
+if letter == 'e' then call('RPUSH', name, pack('<dd', 0, 0))
+elseif letter == 'c' then call('ZADD', name, 0, '')
+else call('SET', name, blank) end
+call('PEXPIRE', name, GRACE / 1000)
+end
 while at <= streamEnd do
 local operation, rule, text, count = stream[at], rules[stream[at + 1]], stream[at + 2], stream[at + 3]
 at = at + 4
@@ -2316,6 +2324,9 @@ call('ZADD', name, format('%.0f', now), id)
 call('ZREMRANGEBYSCORE', name, '-inf', format('%.0f', now - 7000000))
 call('PEXPIRE', name, 60000)
 answer(call('ZCARD', name))
+elseif operation == CREATE then
+create(KEYS[key], ARGV[text], ARGV[text + 1])
+answer(0)
 elseif operation >= CLAIM then
 answer(record(operation, KEYS[key], ARGV[text], tonumber(ARGV[text + 1]), ARGV[text + 2], ARGV[text + 3]))
 else
