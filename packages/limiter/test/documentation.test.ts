@@ -4,8 +4,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ERROR_CODES } from '../src/index.js'
+import { RedisServer } from './redis/servers.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -23,18 +24,24 @@ const examples = pages.flatMap((page) =>
   })),
 )
 
-beforeAll(() => {
+let redis: RedisServer
+
+beforeAll(async () => {
+  redis = await RedisServer.start()
   const built = spawnSync('npx', ['tsc', '-b', 'packages/limiter'], { cwd: root, encoding: 'utf8' })
   expect(built.stdout).toBe('')
 })
+
+afterAll(() => redis.stop())
 
 describe('the documentation', () => {
   it.each(examples)('has an example that runs and prints what it says: $name', ({ code }) => {
     const options = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext }
     const { outputText } = ts.transpileModule(code, { compilerOptions: options })
     const run = spawnSync(process.execPath, ['--input-type=module', '-e', outputText], {
-      cwd: root,
+      cwd: join(root, 'packages/limiter'),
       encoding: 'utf8',
+      env: { ...process.env, REDIS_URL: redis.url },
     })
     expect(run.stderr).toBe('')
     const printed = [...code.matchAll(/^\/\/ → (.*)$/gm)].map((match) => match[1])

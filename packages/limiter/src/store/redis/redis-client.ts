@@ -35,7 +35,7 @@ function reconnectAfter(retries: number): number {
   return retries <= 1 ? 1 : Math.min(25 * 2 ** retries, 1000)
 }
 
-/** Safe for `new Redis(url, ioredisOptions)`, also with `sentinels`. */
+/** Safe for `new Redis(url, ioredisOptions)`, also with `sentinels`, whose word on a failover is heeded at once. */
 export const ioredisOptions = {
   retryStrategy: reconnectAfter,
   enableOfflineQueue: false,
@@ -43,6 +43,7 @@ export const ioredisOptions = {
   maxRetriesPerRequest: 0,
   connectTimeout: 1000,
   socketTimeout: 1000,
+  failoverDetector: true,
 } as const
 
 /** Safe for `new Redis.Cluster(nodes, ioredisClusterOptions)`. */
