@@ -5,7 +5,7 @@
 -- The mark after it is R where tokens were ever given back: then their sum follows for each column.
 --   expires  when the key may go; it is moved in steps, so that most writes leave the key's TTL alone
 --   birth    the earliest time that wrote it: a receipt from before is worth nothing
---   last     the latest time that wrote it
+--   last     the latest time that wrote it, which matters to buckets only
 --   taken    all that was ever taken, for telling whose part of it is how large
 local format, gmatch, match = string.format, string.gmatch, string.match
 
@@ -30,11 +30,12 @@ local function open(rule, value)
   local text = value and match(value, '^1([^;]*);')
   if not text then return w end
   w.found = true
-  local p, places = 0, {}
+  local p, places, hasBucket = 0, {}, false
   w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, #text + 4)
   for name in gmatch(text, '[^,]+') do
     local bare, amount = match(name, '^([^=]+)=?(%d*)$')
     amount = tonumber(amount)
+    if amount then hasBucket = true end
     local window = tonumber(match(bare, '^%a(%d+)')) or 2764800000000
     local count = amount and (isWhole(window, amount) and 1 or 2) or SIZES[sub(bare, 1, 1)]
     local numbers = { read('<' .. rep('d', count), value, p) }
@@ -62,6 +63,7 @@ local function open(rule, value)
     for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
     for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
   end
+  if not hasBucket then w.last = 0 end
   for j = 1, rule.count do
     if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
   end

@@ -147,13 +147,11 @@ export class Columns {
     return last
   }
 
-  /** The latest time that wrote the row; 0 where that does not matter. */
+  /** The latest time that wrote the row; 0 where it has no bucket, for which alone it matters. */
   lastOf(numbers: Numbers, row: number): number {
-    if (this.isNarrow) return numbers[row]!
-    let last = 0
-    for (const { kind, at } of this.all)
-      if (kind === BUCKET) last = Math.max(last, numbers[row + at + LAST]!)
-    return last
+    const buckets = this.all.filter(({ kind }) => kind === BUCKET)
+    if (this.isNarrow) return buckets.length === 0 ? 0 : numbers[row]!
+    return buckets.reduce((last, { at }) => Math.max(last, numbers[row + at + LAST]!), 0)
   }
 
   /** The row was written: that is the last write of all its buckets. */

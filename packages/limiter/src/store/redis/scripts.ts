@@ -811,11 +811,12 @@ end
 local text = value and match(value, '^1([^;]*);')
 if not text then return w end
 w.found = true
-local p, places = 0, {}
+local p, places, hasBucket = 0, {}, false
 w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, #text + 4)
 for name in gmatch(text, '[^,]+') do
 local bare, amount = match(name, '^([^=]+)=?(%d*)$')
 amount = tonumber(amount)
+if amount then hasBucket = true end
 local window = tonumber(match(bare, '^%a(%d+)')) or 2764800000000
 local count = amount and (isWhole(window, amount) and 1 or 2) or SIZES[sub(bare, 1, 1)]
 local numbers = { read('<' .. rep('d', count), value, p) }
@@ -842,6 +843,7 @@ local all = { read('<' .. rep('d', #places), value, p) }
 for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
 for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
 end
+if not hasBucket then w.last = 0 end
 for j = 1, rule.count do
 if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
 end
@@ -2087,11 +2089,12 @@ end
 local text = value and match(value, '^1([^;]*);')
 if not text then return w end
 w.found = true
-local p, places = 0, {}
+local p, places, hasBucket = 0, {}, false
 w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, #text + 4)
 for name in gmatch(text, '[^,]+') do
 local bare, amount = match(name, '^([^=]+)=?(%d*)$')
 amount = tonumber(amount)
+if amount then hasBucket = true end
 local window = tonumber(match(bare, '^%a(%d+)')) or 2764800000000
 local count = amount and (isWhole(window, amount) and 1 or 2) or SIZES[sub(bare, 1, 1)]
 local numbers = { read('<' .. rep('d', count), value, p) }
@@ -2118,6 +2121,7 @@ local all = { read('<' .. rep('d', #places), value, p) }
 for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
 for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
 end
+if not hasBucket then w.last = 0 end
 for j = 1, rule.count do
 if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
 end
