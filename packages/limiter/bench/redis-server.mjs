@@ -3,8 +3,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { Redis } from 'ioredis'
 import { ioredisOptions } from '@sluice/limiter/redis'
+import { Redis } from 'ioredis'
 
 export async function startServer() {
   const port = await freePort()

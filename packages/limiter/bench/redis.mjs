@@ -2,8 +2,8 @@
 // Redis stores. Contenders take turns; the best round of each counts.
 import { createLimiter } from '@sluice/limiter'
 import { redisStore } from '@sluice/limiter/redis'
-import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { RedisStore as CountingStore } from 'rate-limit-redis'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { LIMITS, randomBelow } from './measure.mjs'
 import { flood, startServer } from './redis-server.mjs'
 
@@ -50,11 +50,7 @@ const VALUE = 'x'.repeat(64)
 
 export async function run() {
   const { client, stop } = await startServer()
-  const rows = [
-    ...(await throughput(client)),
-    ...(await peers(client)),
-    ...(await latency(client)),
-  ]
+  const rows = [...(await throughput(client)), ...(await peers(client)), ...(await latency(client))]
   stop()
   return rows
 }
@@ -95,12 +91,12 @@ async function throughput(client) {
 async function peers(client) {
   const flexible = (name) =>
     new RateLimiterRedis({ storeClient: client, keyPrefix: name, points: 1e9, duration: 3600 })
-  const counting = (name) => {
+  const counting = async (name) => {
     const store = new CountingStore({
       prefix: name,
       sendCommand: (command, ...args) => client.call(command, ...args),
     })
-    store.init({ windowMs: 3_600_000 })
+    await store.init({ windowMs: 3_600_000 })
     return store
   }
   const user = someone['100k keys']
@@ -108,7 +104,7 @@ async function peers(client) {
   for (const k of [1, 3]) {
     const names = Array.from({ length: k }, (_, i) => `p${k}${i}`)
     const flexibles = names.map((name) => flexible(`f${name}`))
-    const countings = names.map((name) => counting(`c${name}`))
+    const countings = await Promise.all(names.map((name) => counting(`c${name}`)))
     const sluice = batched(client, k)
     const best = await turns(
       {
@@ -164,7 +160,8 @@ async function latency(client) {
       times[name].push(round)
     }
   }
-  const at = (name, part) => Math.min(...times[name].map((all) => all[Math.floor(all.length * part)]))
+  const at = (name, part) =>
+    Math.min(...times[name].map((all) => all[Math.floor(all.length * part)]))
   return [
     {
       row: 'paced 5000/s',

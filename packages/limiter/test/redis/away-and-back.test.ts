@@ -105,7 +105,7 @@ describe('several instances', () => {
     expect(all.map(({ store }) => store.health.breaker)).toEqual(Array(4).fill('closed'))
     expect(meter.worst).toBeLessThanOrEqual(1.33 * BURST)
     expect(back).toBeGreaterThan(0.9 * 4 * RATE)
-    for (const { close } of all) await close()
+    for (const over of all) await over.close()
   })
 
   it('share evenly what nobody has seen, also where there is less than one for each', async () => {
@@ -121,7 +121,7 @@ describe('several instances', () => {
           if ((await limiter.check({ subject: { user: `u${key}` } })).allowed) admitted++
     expect(admitted / keys).toBeGreaterThan(2.6)
     expect(admitted / keys).toBeLessThan(3.4)
-    for (const { close } of all) await close()
+    for (const over of all) await over.close()
   })
 })
 

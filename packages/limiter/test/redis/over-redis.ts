@@ -2,7 +2,12 @@
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { createLimiter, type Limiter } from '../../src/index.js'
-import { ioredisOptions, type RedisStoreOptions, redisStore, type SharedStore } from '../../src/redis.js'
+import {
+  ioredisOptions,
+  type RedisStoreOptions,
+  redisStore,
+  type SharedStore,
+} from '../../src/redis.js'
 import type { RulesDocument } from '../../src/rules/document.js'
 import type { RedisServer } from './servers.js'
 

@@ -1,0 +1,90 @@
+/** How many calls Redis gets, and what they leave besides rows. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { Look } from './look.js'
+
+const ADA = { subject: { user: 'ada' } }
+
+let look: Look
+beforeAll(async () => {
+  look = await Look.start()
+})
+afterEach(() => look.clear())
+afterAll(() => look.stop())
+
+describe('calls', () => {
+  async function scriptCalls(checks: number): Promise<number> {
+    const limiter = look.limiter({ rule: { scope: 'user', limits: ['1000/s', '1000/s exact'] } })
+    await limiter.check(ADA)
+    await look.forgetCalls()
+    const asked = Array.from({ length: checks }, (_, i) =>
+      limiter.check({ subject: { user: `user-${i % 7}` } }),
+    )
+    for (const { allowed, degraded } of await Promise.all(asked))
+      expect({ allowed, degraded }).toEqual({ allowed: true, degraded: false })
+    return look.callsOf('evalsha')
+  }
+
+  it.each([
+    [1, 1],
+    [2, 1],
+    [64, 1],
+    [65, 2],
+    [200, 4],
+  ])('of %i checks in one turn there are %i', async (checks, calls) => {
+    expect(await scriptCalls(checks)).toBe(calls)
+  })
+
+  it('survive that Redis forgets its scripts', async () => {
+    const limiter = look.limiter({
+      rule: { scope: 'user', limits: ['5/h', '5 concurrent for 60s'] },
+    })
+    const decision = await limiter.check({ ...ADA, holdId: 'a' })
+    await look.redis.script('FLUSH')
+    expect(await limiter.check({ ...ADA, holdId: 'b' })).toMatchObject({
+      degraded: false,
+      remaining: 3,
+    })
+    await look.redis.script('FLUSH')
+    expect(await limiter.refund(decision)).toEqual({ requests: 1 })
+    await look.redis.script('FLUSH')
+    expect(await limiter.release(decision.hold!)).toBe(true)
+    await look.redis.script('FLUSH')
+    const many = await Promise.all(Array.from({ length: 100 }, () => limiter.peek(ADA)))
+    expect(many.every(({ degraded }) => !degraded)).toBe(true)
+  })
+
+  it('send a script’s text only where Redis does not have it', async () => {
+    const limiter = look.limiter({ rule: { scope: 'user', limits: '5/h' } })
+    await limiter.check(ADA)
+    await limiter.refund(ADA)
+    await look.forgetCalls()
+    for (let i = 0; i < 5; i++) await limiter.check(ADA)
+    expect([await look.callsOf('eval'), await look.callsOf('evalsha')]).toEqual([0, 5])
+  })
+})
+
+describe('an idempotency record', () => {
+  it('lives for 5 minutes, and only of what was allowed', async () => {
+    const limiter = look.limiter({ rule: { scope: 'user', limits: '2/h' } })
+    await limiter.check({ ...ADA, cost: 2, idempotencyKey: 'yes' })
+    await limiter.check({ ...ADA, idempotencyKey: 'no' })
+    const records = (await look.keys()).filter((key) => key.includes(':='))
+    expect(records).toEqual(['sluice:{default|user|ada}:=yes'])
+    const life = await look.redis.pttl(records[0]!)
+    expect(life).toBeGreaterThan(299_000)
+    expect(life).toBeLessThanOrEqual(300_000)
+    await limiter.check({ ...ADA, cost: 2, idempotencyKey: 'yes' })
+    expect(await look.redis.pttl(records[0]!)).toBeLessThanOrEqual(life)
+  })
+})
+
+describe('the count of instances', () => {
+  it('is kept under one key that goes by itself', async () => {
+    const limiters = [look.limiter({}), look.limiter({}), look.limiter({})]
+    await limiters[0]!.check(ADA)
+    expect(await look.redis.zcard('sluice:instances')).toBe(3)
+    const life = await look.redis.pttl('sluice:instances')
+    expect(life).toBeGreaterThan(0)
+    expect(life).toBeLessThanOrEqual(60_000)
+  })
+})
