@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  atLeast,
   type Beside,
   charge,
   decide,
@@ -37,7 +38,16 @@ const S = 1_000_000
 
 /** A history of one row: what to do, with times relative to the last and amounts relative to the limit. */
 interface Step {
-  readonly kind: 'check' | 'peek' | 'refund' | 'grant' | 'charge' | 'reset' | 'renew' | 'change'
+  readonly kind:
+    | 'check'
+    | 'peek'
+    | 'refund'
+    | 'grant'
+    | 'charge'
+    | 'at least'
+    | 'reset'
+    | 'renew'
+    | 'change'
   readonly cost: number
   readonly wait: number
   readonly pick: number
@@ -63,7 +73,16 @@ const step: fc.Arbitrary<Step> = fc.record({
     { weight: 6, arbitrary: fc.constant('check' as const) },
     {
       weight: 4,
-      arbitrary: fc.constantFrom('peek', 'refund', 'grant', 'charge', 'reset', 'renew', 'change'),
+      arbitrary: fc.constantFrom(
+        'peek',
+        'refund',
+        'grant',
+        'charge',
+        'at least',
+        'reset',
+        'renew',
+        'change',
+      ),
     },
   ),
   cost: fc.oneof(fc.integer({ min: 1, max: 5 }), amounts),
@@ -143,6 +162,11 @@ function play(played: History): { lines: string[]; printed: string[] } {
     } else if (what === 'charge') {
       lines.push(`charge ${n} ${now}`)
       show(charge(row, 0, limit, n, now, beside))
+    } else if (what === 'at least') {
+      const added = atLeast(row, 0, limit, n, now, beside)
+      lines.push(`raise ${n} ${now}`)
+      show(added)
+      expect(atLeast(row, 0, limit, n, now, beside)).toBe(0)
     } else if (what === 'reset') {
       lines.push(`reset ${now}`)
       show(reset(row, 0, limit, now, beside))

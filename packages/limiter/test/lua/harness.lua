@@ -92,6 +92,8 @@ for line in io.lines() do
     show(algorithm.grant(row, 0, limit, n[2], n[3], beside))
   elseif step == 'charge' then
     show(algorithm.charge(row, 0, limit, n[2], n[3], beside))
+  elseif step == 'raise' then
+    show(algorithm.atLeast(row, 0, limit, n[2], n[3], beside))
   elseif step == 'reset' then
     show(algorithm.reset(row, 0, limit, n[2], beside))
   elseif step == 'renew' then
