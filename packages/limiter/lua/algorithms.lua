@@ -930,7 +930,7 @@ function decideConcurrency(limit, cost, now, out, o, holds, id)
     if holds:expiryOf(id) > now then
         out[o + 1] = 0
         out[o + 6] = 0
-    elseif cost > limit.amount then
+    elseif cost > limit.amount or cost > 1000 then
         out[o + 1] = 2
     elseif used + cost <= limit.amount then
         out[o + 1] = 0

@@ -16,6 +16,9 @@ import {
   YES,
 } from './verdict.js'
 
+/** Places that one request can hold: each is an entry of its own, which a store must not be kept busy with. */
+const MOST_PLACES = 1000
+
 /** Each unit of a cost is a hold of its own. */
 export interface Holds {
   /** Holds that expire after `now`. */
@@ -52,7 +55,7 @@ export function decideConcurrency(
   if (holds.expiryOf(id) > now) {
     out[o + STATUS] = YES
     out[o + MARK_REST] = 0
-  } else if (cost > limit.amount) {
+  } else if (cost > limit.amount || cost > MOST_PLACES) {
     out[o + STATUS] = NEVER
   } else if (used + cost <= limit.amount) {
     out[o + STATUS] = YES

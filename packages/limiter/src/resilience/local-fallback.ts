@@ -274,6 +274,7 @@ export class LocalFallback implements Store {
 
   use(rules: RuleSet): void {
     this.#memory.use(rules)
+    this.#scaled.lookAgain()
   }
 
   close(): void {}

@@ -61,6 +61,8 @@ export class SafetyNet {
   }
 
   refuses(transaction: Transaction): DegradedReason | null {
+    // What only looks proves nothing about a store that cannot write.
+    if (transaction.dryRun && this.#breaker.state !== 'closed') return 'breaker_open'
     if (!this.#breaker.admits()) return 'breaker_open'
     const sinceMs = this.#now() - this.#breaker.closedAt
     if (sinceMs > RAMP_MS) return null

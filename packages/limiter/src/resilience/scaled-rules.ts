@@ -24,6 +24,11 @@ export class ScaledRules {
     return this.#variant(rule, limits)
   }
 
+  /** The rules have changed: stores find out anew where each family's rows are. */
+  lookAgain(): void {
+    for (const family of this.#families.values()) family.owner = null
+  }
+
   #variant(rule: CompiledRule, limits: readonly Limit[]): CompiledRule {
     const name = limits.map(({ amount, burst }) => `${amount}/${burst}`).join()
     let variants = this.#variants.get(rule)

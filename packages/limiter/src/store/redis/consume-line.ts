@@ -157,16 +157,20 @@ export class ConsumeLine {
   /** `isAgain`: what was asked before has no more time than it had. */
   #send(batch: readonly Pending[], isAgain = false): void {
     const { calls, clock, deadlineMs } = this.#parts
-    const answered = clock.asking(batch[0]!.transaction.now)
-    const { keys, args } = consumeArguments(batch, clock.told, clock.packed)
-    const read = (reply: Reply) => {
-      answered(reply[0] as number)
-      this.#read(batch, reply)
-    }
     const failed = (failure: StoreFailure) => this.#failed(batch, failure)
-    const call = { script, keys, args, isTold: true }
-    const notAfter = batch[0]!.startedAt + deadlineMs
-    calls.run(isAgain ? { ...call, notAfter } : call).then(read, failed)
+    try {
+      const answered = clock.asking(batch[0]!.transaction.now)
+      const { keys, args } = consumeArguments(batch, clock.told, clock.packed)
+      const call = { script, keys, args, isTold: true }
+      const notAfter = batch[0]!.startedAt + deadlineMs
+      const read = (reply: Reply) => {
+        answered(reply[0] as number)
+        this.#read(batch, reply)
+      }
+      calls.run(isAgain ? { ...call, notAfter } : call).then(read, failed)
+    } catch (error) {
+      failed(new StoreFailure('store_refused', false, error))
+    }
   }
 
   #read(batch: readonly Pending[], reply: Reply): void {

@@ -634,7 +634,7 @@ out[o + 6] = cost
 if holds:expiryOf(id) > now then
 out[o + 1] = 0
 out[o + 6] = 0
-elseif cost > limit.amount then
+elseif cost > limit.amount or cost > 1000 then
 out[o + 1] = 2
 elseif used + cost <= limit.amount then
 out[o + 1] = 0
