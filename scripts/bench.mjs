@@ -66,9 +66,27 @@ function number(value) {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
 }
 
-/** A table, and a bar for the first column of ratios. */
+/** A table for each run of rows with the same columns, then the goals. */
 function show(title, rows, goals) {
-  const columns = Object.keys(rows[0]).filter((column) => column !== 'row' && column !== 'kept')
+  console.log(`\n${title}`)
+  const columnsOf = (row) => Object.keys(row).filter((name) => name !== 'row' && name !== 'kept')
+  const groups = []
+  for (const row of rows) {
+    const columns = columnsOf(row)
+    if (groups.at(-1)?.columns.join() === columns.join()) groups.at(-1).rows.push(row)
+    else groups.push({ columns, rows: [row] })
+  }
+  for (const group of groups) showTable(group)
+  for (const { row, column, least, most: ceiling, value, met } of goals) {
+    const wanted = least === undefined ? `at most ${ceiling}` : `at least ${least}`
+    console.log(
+      `  goal ${met ? 'met ' : 'MISSED'}  ${row}: ${column} ${wanted}, is ${number(value)}`,
+    )
+  }
+}
+
+/** A table, and a bar for the first column of ratios. */
+function showTable({ columns, rows }) {
   const charted =
     columns.find((column) => column.includes('ratio') || column.includes('×')) ?? columns[0]
   const cells = rows.map((row) => [row.row, ...columns.map((column) => number(row[column]))])
@@ -76,18 +94,14 @@ function show(title, rows, goals) {
   const widths = head.map((text, i) => Math.max(text.length, ...cells.map((row) => row[i].length)))
   const line = (row) =>
     row.map((text, i) => (i === 0 ? text.padEnd(widths[i]) : text.padStart(widths[i]))).join('  ')
-  const most = Math.max(...rows.map((row) => row[charted] ?? 0))
-  console.log(`\n${title}\n${line(head)}`)
+  console.log(line(head))
   for (const row of cells) console.log(line(row))
+  if (rows.length === 1) return console.log()
+  const most = Math.max(...rows.map((row) => row[charted] ?? 0))
   console.log(`\n  ${charted}`)
   for (const row of rows) {
     const length = Math.max(1, Math.round((40 * (row[charted] ?? 0)) / most))
     console.log(`  ${row.row.padEnd(widths[0])} ${'█'.repeat(length)} ${number(row[charted])}`)
   }
-  for (const { row, column, least, most: ceiling, value, met } of goals) {
-    const wanted = least === undefined ? `at most ${ceiling}` : `at least ${least}`
-    console.log(
-      `  goal ${met ? 'met ' : 'MISSED'}  ${row}: ${column} ${wanted}, is ${number(value)}`,
-    )
-  }
+  console.log()
 }
