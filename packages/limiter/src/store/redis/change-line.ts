@@ -7,7 +7,14 @@ import {
   type Return,
   StoreFailure,
 } from '../store.js'
-import { BEAT, CREATE, changeArguments, type Item, type Operation, RAISE } from './change-call.js'
+import {
+  BEAT,
+  CREATE,
+  changeArguments,
+  type Item,
+  type Operation,
+  RAISE,
+} from './change-arguments.js'
 import type { Places } from './places.js'
 import type { Reply } from './redis-client.js'
 import type { RuleLayout } from './rule-layout.js'
@@ -121,11 +128,13 @@ export class ChangeLine {
     // What is owed goes before a decision that was let through, a probe perhaps.
     if (this.#safeguard.state !== 'closed' && code !== RAISE)
       throw new StoreFailure('breaker_open', false)
-    const answered = this.#clock.asking(now)
+    const sentAt = this.#clock.asking(now)
     const { keys, args } = changeArguments(operations, this.#clock.told, this.#clock.packed)
     const isTold = code !== RAISE && code !== BEAT
-    const reply = await this.#calls.run({ script, keys, args, isTold })
-    answered(reply[0] as number)
+    const reply = await new Promise<Reply>((resolve, reject) =>
+      this.#calls.run({ script, keys, args, isTold }, resolve, reject),
+    )
+    this.#clock.answered(now, sentAt, reply[0] as number)
     return reply
   }
 }

@@ -12,7 +12,7 @@ import {
   type Transaction,
   type Verdicts,
 } from '../store.js'
-import { CLAIM, CONFIRM, REFUND, RELEASE, UNCLAIM } from './change-call.js'
+import { CLAIM, CONFIRM, REFUND, RELEASE, UNCLAIM } from './change-arguments.js'
 import { type ChangeLine, refundItem } from './change-line.js'
 import type { ConsumeLine } from './consume-line.js'
 import { describeTransaction, fingerprintOf, recordBody } from './idempotency-record.js'

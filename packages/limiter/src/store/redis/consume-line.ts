@@ -10,7 +10,8 @@ import {
   type Transaction,
   type Verdicts,
 } from '../store.js'
-import { type Answers, type Asked, consumeArguments, skip, verdictsOf } from './consume-call.js'
+import { type Answers, skip, verdictsOf } from './consume-answers.js'
+import { type Asked, consumeArguments } from './consume-arguments.js'
 import { describeTransaction, fingerprintOf } from './idempotency-record.js'
 import type { Places } from './places.js'
 import type { Reply } from './redis-client.js'
@@ -159,15 +160,16 @@ export class ConsumeLine {
     const { calls, clock, deadlineMs } = this.#parts
     const failed = (failure: StoreFailure) => this.#failed(batch, failure)
     try {
-      const answered = clock.asking(batch[0]!.transaction.now)
+      const { now } = batch[0]!.transaction
+      const sentAt = clock.asking(now)
       const { keys, args } = consumeArguments(batch, clock.told, clock.packed)
       const call = { script, keys, args, isTold: true }
       const notAfter = batch[0]!.startedAt + deadlineMs
       const read = (reply: Reply) => {
-        answered(reply[0] as number)
+        clock.answered(now, sentAt, reply[0] as number)
         this.#read(batch, reply)
       }
-      calls.run(isAgain ? { ...call, notAfter } : call).then(read, failed)
+      calls.run(isAgain ? { ...call, notAfter } : call, read, failed)
     } catch (error) {
       failed(new StoreFailure('store_refused', false, error))
     }

@@ -14,7 +14,7 @@ import {
   type Transaction,
   type Verdicts,
 } from '../store.js'
-import { readVerdicts } from './consume-call.js'
+import { readVerdicts } from './consume-answers.js'
 
 /** The end of its life, then the fingerprint. */
 const FINGERPRINT_AT = 8

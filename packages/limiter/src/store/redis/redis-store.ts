@@ -26,7 +26,7 @@ import {
   RELEASE,
   RENEW,
   RESET,
-} from './change-call.js'
+} from './change-arguments.js'
 import { ChangeLine, refundItem } from './change-line.js'
 import { ClusterConsume } from './cluster-consume.js'
 import { ConsumeLine } from './consume-line.js'

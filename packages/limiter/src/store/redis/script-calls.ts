@@ -64,11 +64,9 @@ export class ScriptCalls {
     this.#watch = watch
   }
 
-  /** Rejects with a StoreFailure, and with nothing else. */
-  run(call: ScriptCall): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      new RunningCall(this.#port, this.#watch, call, resolve, reject).attempt('EVALSHA', false)
-    })
+  /** Calls one of the two, once. */
+  run(call: ScriptCall, answered: (reply: Reply) => void, failed: (failure: StoreFailure) => void) {
+    new RunningCall(this.#port, this.#watch, call, answered, failed).attempt('EVALSHA', false)
   }
 }
 
@@ -81,8 +79,8 @@ class RunningCall {
     private readonly port: RedisPort,
     private readonly watch: CallWatch,
     private readonly call: ScriptCall,
-    private readonly resolve: (reply: Reply) => void,
-    private readonly reject: (failure: StoreFailure) => void,
+    private readonly answered: (reply: Reply) => void,
+    private readonly failed: (failure: StoreFailure) => void,
   ) {
     const missed = () => this.#fail(new StoreFailure('store_timeout', true))
     this.#deadline = watch.started(missed)
@@ -108,7 +106,7 @@ class RunningCall {
     this.#deadline.isMet = true
     if (this.call.isTold) this.watch.succeeded()
     else this.watch.ended()
-    this.resolve(reply)
+    this.answered(reply)
   }
 
   #failed(error: unknown, command: 'EVALSHA' | 'EVAL', isLast: boolean): void {
@@ -137,7 +135,7 @@ class RunningCall {
     // A slot on the move is not a Redis that is not well.
     if (this.call.isTold && !isTryAgain(failure)) this.watch.failed()
     else this.watch.ended()
-    this.reject(failure)
+    this.failed(failure)
   }
 }
 

@@ -27,17 +27,17 @@ export class StoreClock {
     return this.#testTime === null ? 0 : this.#testTime()
   }
 
-  /** A call is about to be sent, at this instance's time. Answers what to call with its answer. */
-  asking(now: number): (storeNow: number) => void {
+  /** A call is about to be sent, at this instance's time. Answers when, for `answered`. */
+  asking(now: number): number {
     this.#asked = this.#testTime === null ? now : this.#testTime()
-    if (this.#testTime !== null) return ignore
-    const sentAt = performance.now()
-    return (storeNow) => this.#measure(now, performance.now() - sentAt, storeNow)
+    return performance.now()
   }
 
-  #measure(asked: number, tookMs: number, storeNow: number): void {
+  /** The call that was sent then says what time it is there. */
+  answered(asked: number, sentAt: number, storeNow: number): void {
+    if (this.#testTime !== null) return
     const at = performance.now()
-    const uncertainty = tookMs * 500
+    const uncertainty = (at - sentAt) * 500
     if (uncertainty > this.#uncertainty && at - this.#measuredAt < STALE_MS) return
     this.#uncertainty = uncertainty
     this.#measuredAt = at
@@ -59,5 +59,3 @@ export class StoreClock {
     return { aheadMs: this.#offset / 1000, uncertainMs: this.#uncertainty / 1000 }
   }
 }
-
-function ignore(): void {}

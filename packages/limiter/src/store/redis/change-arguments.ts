@@ -1,5 +1,5 @@
 /** Operations that travel in one call of the change script: everything but deciding. */
-import { doubles } from './consume-call.js'
+import { doubles } from './consume-arguments.js'
 import type { RuleLayout } from './rule-layout.js'
 
 export const REFUND = 1
