@@ -110,7 +110,7 @@ while at <= streamEnd do
         if rule.limits[j].kind == 4 then
           local expiry = renewHold(rule.limits[j], now, beside, ARGV[text])
           if not first or expiry < first then first = expiry end
-          if expiry > 0 then call('PEXPIRE', beside.key, ceil((expiry - now + GRACE) / 1000)) end
+          if expiry > 0 then call('PEXPIRE', beside.key, ceil((beside:lastExpiry() - now + GRACE) / 1000)) end
         end
       end
       answer(first or 0)

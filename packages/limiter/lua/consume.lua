@@ -83,16 +83,37 @@ local function decidePlain(at, n, dry)
   return true
 end
 
+local function decideOne(at, n, dry, hold, once)
+  if once == 0 and decidePlain(at, n, dry) then return end
+  slow = slow or wide()
+  key = slow(at, n, dry, hold > 0 and ARGV[hold] or '', once, key)
+  size, said = size + n, said + 1 + n
+end
+
+-- A key that holds something else than a row fails its own transaction, before that has written anything,
+-- and nobody else's. What Redis itself refuses fails the call.
+local function passOver(at, n, once, first, problem)
+  local text = type(problem) == 'table' and problem.err or tostring(problem)
+  if not string.find(text, 'WRONGTYPE', 1, true) and not string.find(text, 'too short', 1, true) then error(problem) end
+  key = first + (once > 0 and 1 or 0)
+  letters[said + 1] = 'x'
+  for i = 1, n do
+    local rule = rules[stream[at + 2 * i]]
+    key = key + 1
+    for j = 1, rule.count do if rule.limits[j].kind >= 3 then key = key + 1 end end
+    texts[size + i], letters[said + 1 + i] = '', '-'
+  end
+  size, said = size + n, said + 1 + n
+end
+
 local at = 3
 while at <= streamEnd do
   local times, dry, hold, once, n = stream[at], stream[at + 1] == 1, stream[at + 2], stream[at + 3], stream[at + 4]
   at = at + 3
   for _ = 1, times do
-    if once > 0 or not decidePlain(at, n, dry) then
-      slow = slow or wide()
-      key = slow(at, n, dry, hold > 0 and ARGV[hold] or '', once, key)
-      size, said = size + n, said + 1 + n
-    end
+    local first = key
+    local done, problem = pcall(decideOne, at, n, dry, hold, once)
+    if not done then passOver(at, n, once, first, problem) end
   end
   at = at + 2 + 2 * n
 end

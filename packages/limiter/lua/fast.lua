@@ -5,7 +5,7 @@
 --          many, dry run, hold id, idempotency (places in ARGV or 0), rules; of each rule its number and
 --          the cost. From 2 on: of each rule its numbers and the names of its columns; then the texts.
 -- returns  the time; letters: of each transaction 1 allowed, 0 denied, b other calendar bounds are needed,
---          r replayed, c conflict or p in progress, then of each of its rules what stands for it in the
+--          r replayed, c conflict, p in progress, x a key that is no row, then of each of its rules what stands for it in the
 --          third text: n the row as it was found, s the same with sums of refunds, from which the caller
 --          reckons the answer as this script did; v what was ever taken and the verdicts, where that would
 --          not do; - nothing. After that the records that are replayed.

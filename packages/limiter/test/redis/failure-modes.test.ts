@@ -161,3 +161,29 @@ describe('without Redis', () => {
     expect(await answer).toMatchObject({ allowed: true, degradedReason: 'breaker_open' })
   })
 })
+
+describe('a key that holds something else', () => {
+  it('fails whoever asks for it, and nobody who travels in the same call', async () => {
+    const clock = { now: START }
+    const over = await limiterOver(server, { a: { scope: 'user', limits: '5/min' } }, clock, {
+      prefix: 'poisoned',
+    })
+    const { limiter, client, store } = over
+    await client.lpush('poisoned:{default|user|list}:a', 'x')
+    await client.set('poisoned:{default|user|short}:a', '1t60000000=5;-')
+    const users = ['ada', 'list', 'bob', 'short', 'eve']
+    for (const left of [4, 3]) {
+      const answers = await Promise.all(users.map((user) => limiter.check({ subject: { user } })))
+      expect(answers.map(({ degradedReason }) => degradedReason)).toEqual([
+        null,
+        'store_refused',
+        null,
+        'store_refused',
+        null,
+      ])
+      expect(answers.map(({ remaining }) => remaining)).toEqual(Array(5).fill(left))
+    }
+    expect(store.health.breaker).toBe('closed')
+    await over.close()
+  })
+})

@@ -202,7 +202,7 @@ export class ConsumeLine {
       resolve(replays.answer(transaction, once![0], answers.records[answers.recordAt++]!))
     else if (letter === 'c') reject(new IdempotencyConflict())
     else if (letter === 'p') reject(new IdempotencyInProgress())
-    else if (pending.asks++ < MOST_ASKS) this.#push(pending)
+    else if (letter === 'b' && pending.asks++ < MOST_ASKS) this.#push(pending)
     else this.#failed([pending], new StoreFailure('store_refused', false))
   }
 

@@ -1146,16 +1146,33 @@ letters[said + 1] = allowed and '1' or '0'
 said = said + 1 + n
 return true
 end
+local function decideOne(at, n, dry, hold, once)
+if once == 0 and decidePlain(at, n, dry) then return end
+slow = slow or wide()
+key = slow(at, n, dry, hold > 0 and ARGV[hold] or '', once, key)
+size, said = size + n, said + 1 + n
+end
+local function passOver(at, n, once, first, problem)
+local text = type(problem) == 'table' and problem.err or tostring(problem)
+if not string.find(text, 'WRONGTYPE', 1, true) and not string.find(text, 'too short', 1, true) then error(problem) end
+key = first + (once > 0 and 1 or 0)
+letters[said + 1] = 'x'
+for i = 1, n do
+local rule = rules[stream[at + 2 * i]]
+key = key + 1
+for j = 1, rule.count do if rule.limits[j].kind >= 3 then key = key + 1 end end
+texts[size + i], letters[said + 1 + i] = '', '-'
+end
+size, said = size + n, said + 1 + n
+end
 local at = 3
 while at <= streamEnd do
 local times, dry, hold, once, n = stream[at], stream[at + 1] == 1, stream[at + 2], stream[at + 3], stream[at + 4]
 at = at + 3
 for _ = 1, times do
-if once > 0 or not decidePlain(at, n, dry) then
-slow = slow or wide()
-key = slow(at, n, dry, hold > 0 and ARGV[hold] or '', once, key)
-size, said = size + n, said + 1 + n
-end
+local first = key
+local done, problem = pcall(decideOne, at, n, dry, hold, once)
+if not done then passOver(at, n, once, first, problem) end
 end
 at = at + 2 + 2 * n
 end
@@ -2349,7 +2366,7 @@ for j, beside in pairs(besides) do
 if rule.limits[j].kind == 4 then
 local expiry = renewHold(rule.limits[j], now, beside, ARGV[text])
 if not first or expiry < first then first = expiry end
-if expiry > 0 then call('PEXPIRE', beside.key, ceil((expiry - now + GRACE) / 1000)) end
+if expiry > 0 then call('PEXPIRE', beside.key, ceil((beside:lastExpiry() - now + GRACE) / 1000)) end
 end
 end
 answer(first or 0)
