@@ -51,7 +51,12 @@ const VALUE = 'x'.repeat(64)
 
 export async function run() {
   const { client, stop } = await startServer()
-  const rows = [...(await throughput(client)), ...(await peers(client)), ...(await latency(client))]
+  const rows = [
+    ...(await throughput(client)),
+    ...(await peers(client)),
+    ...(await latency(client)),
+    ...(await deadlines()),
+  ]
   stop()
   return rows
 }
