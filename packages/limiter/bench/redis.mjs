@@ -202,7 +202,7 @@ async function deadlines() {
   const calls = 200_000
   const ways = {
     shared: () => {
-      shared.set(() => {}).isMet = true
+      shared.set(() => {}).meet()
     },
     each: () => clearTimeout(setTimeout(() => {}, 100)),
   }

@@ -1,9 +1,14 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
 import { Deadlines } from './deadlines.js'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 /** Answers from a thread of its own, so that it goes on while this one stands still. */
 const ECHO = `
@@ -18,7 +23,7 @@ describe('deadlines', () => {
     const missed: number[] = []
     const deadlines = new Deadlines(20)
     const all = [1, 2, 3, 4].map((n) => deadlines.set(() => missed.push(n)))
-    all[1]!.isMet = true
+    all[1]!.meet()
     await sleep(10)
     deadlines.set(() => missed.push(5))
     await sleep(100)
@@ -26,6 +31,16 @@ describe('deadlines', () => {
     deadlines.set(() => missed.push(6))
     await sleep(100)
     expect(missed).toEqual([1, 3, 4, 5, 6])
+  })
+
+  it('let go of what has met them', async () => {
+    const deadlines = new Deadlines(60_000)
+    const held = new WeakRef({ large: true })
+    const hold = (what: object) => deadlines.set(() => void what)
+    hold(held.deref()!).meet()
+    await sleep(10)
+    collectGarbage()
+    expect(held.deref()).toBeUndefined()
   })
 
   it('do not call an answer late that has arrived while this process stood still', async () => {
@@ -39,7 +54,7 @@ describe('deadlines', () => {
       const answered = once(socket, 'data')
       const deadline = deadlines.set(() => missed++)
       socket.once('data', () => {
-        deadline.isMet = true
+        deadline.meet()
       })
       socket.write('x')
       await new Promise((resolve) => setImmediate(resolve))

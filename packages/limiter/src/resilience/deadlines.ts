@@ -2,21 +2,35 @@
  * Deadlines of equal length, in the order they were set: one timer for all of them. After a stalled turn
  * timers fire before sockets are read, so a deadline that has passed is looked at once more after that.
  */
-export interface Deadline {
+export class Deadline {
   /** By `performance.now`. */
   readonly at: number
-  isMet: boolean
-}
+  /** Let go of as soon as the deadline is met: it may hold a whole call. */
+  #missed: (() => void) | null
 
-interface Waiting extends Deadline {
-  readonly missed: () => void
+  constructor(at: number, missed: () => void) {
+    this.at = at
+    this.#missed = missed
+  }
+
+  meet(): void {
+    this.#missed = null
+  }
+
+  get isMet(): boolean {
+    return this.#missed === null
+  }
+
+  pass(): void {
+    const missed = this.#missed
+    this.#missed = null
+    missed?.()
+  }
 }
 
 export class Deadlines {
   readonly #ms: number
-  #waiting: Waiting[] = []
-  /** Those before have been dealt with. */
-  #first = 0
+  #waiting: Deadline[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(ms: number) {
@@ -25,7 +39,7 @@ export class Deadlines {
 
   /** Calls `missed` unless the deadline is met in time. */
   set(missed: () => void): Deadline {
-    const deadline: Waiting = { at: performance.now() + this.#ms, isMet: false, missed }
+    const deadline = new Deadline(performance.now() + this.#ms, missed)
     this.#waiting.push(deadline)
     if (this.#timer === undefined) this.#arm(this.#ms)
     return deadline
@@ -38,16 +52,11 @@ export class Deadlines {
 
   #look(): void {
     const now = performance.now()
-    while (this.#first < this.#waiting.length) {
-      const deadline = this.#waiting[this.#first]!
-      if (!deadline.isMet && deadline.at > now) break
-      this.#first++
-      if (!deadline.isMet) deadline.missed()
-    }
-    this.#waiting = this.#waiting.slice(this.#first)
-    this.#first = 0
-    const next = this.#waiting[0]
-    if (next === undefined) this.#timer = undefined
-    else this.#arm(next.at - now)
+    const next = this.#waiting.findIndex(({ at, isMet }) => !isMet && at > now)
+    const over = next < 0 ? this.#waiting : this.#waiting.slice(0, next)
+    this.#waiting = next < 0 ? [] : this.#waiting.slice(next)
+    this.#timer = undefined
+    if (next >= 0) this.#arm(this.#waiting[0]!.at - now)
+    for (const deadline of over) deadline.pass()
   }
 }

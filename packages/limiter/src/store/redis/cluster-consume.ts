@@ -71,13 +71,13 @@ export class ClusterConsume implements Slots {
         degrade('store_timeout')
       })
       const answered = (verdicts: Verdicts) => {
-        deadline.isMet = true
+        deadline.meet()
         if (!isOver) resolve(verdicts)
         else if (canGiveBack && verdicts[ALLOWED] === 1 && !transaction.dryRun)
           this.giveBack(takesOf(transaction, verdicts))
       }
       const failed = (failure: unknown) => {
-        deadline.isMet = true
+        deadline.meet()
         if (isOver) return
         if (failure instanceof StoreFailure) degrade(failure.reason)
         else reject(failure)

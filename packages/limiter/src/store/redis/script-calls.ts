@@ -17,10 +17,11 @@ export class Script {
   }
 }
 
-/** By `performance.now`; to be marked when it is met. */
 export interface Deadline {
+  /** By `performance.now`. */
   readonly at: number
-  isMet: boolean
+  /** It is over in time. */
+  meet(): void
 }
 
 /** What is told of every call, and sets its deadline. */
@@ -103,7 +104,7 @@ class RunningCall {
   readonly #answered = (reply: Reply): void => {
     if (this.#isOver) return
     this.#isOver = true
-    this.#deadline.isMet = true
+    this.#deadline.meet()
     if (this.call.isTold) this.watch.succeeded()
     else this.watch.ended()
     this.answered(reply)
@@ -131,7 +132,7 @@ class RunningCall {
   #fail(failure: StoreFailure): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#deadline.isMet = true
+    this.#deadline.meet()
     // A slot on the move is not a Redis that is not well.
     if (this.call.isTold && !isTryAgain(failure)) this.watch.failed()
     else this.watch.ended()
