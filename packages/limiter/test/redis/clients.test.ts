@@ -176,3 +176,29 @@ describe('the options of redisStore', () => {
     await limiter.close()
   })
 })
+
+describe('clients made with the exported options', () => {
+  it('are each their own', () => {
+    createClient({ url: 'redis://127.0.0.1:7000', ...nodeRedisOptions })
+    const other = createClient({ url: 'rediss://other.example', ...nodeRedisOptions })
+    expect(other.options.socket).toMatchObject({ host: 'other.example', tls: true })
+    expect(other.options.socket).not.toHaveProperty('port', 7000)
+    const plain = createClient({ ...nodeRedisOptions })
+    expect(plain.options.socket).not.toHaveProperty('host')
+    expect(nodeRedisClusterOptions.defaults.socket).not.toHaveProperty('host')
+  })
+
+  it('do not end the process when they lose their connection, and leave a listener alone', () => {
+    const [deaf, hearing] = [
+      createClient({ ...nodeRedisOptions }),
+      createClient({ ...nodeRedisOptions }),
+    ]
+    let heard = 0
+    hearing.on('error', () => heard++)
+    for (const client of [deaf, hearing]) redisStore(client)
+    expect(deaf.emit('error', new Error('gone'))).toBe(true)
+    expect(hearing.listenerCount('error')).toBe(1)
+    hearing.emit('error', new Error('gone'))
+    expect(heard).toBe(1)
+  })
+})

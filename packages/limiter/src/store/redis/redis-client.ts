@@ -4,6 +4,7 @@
  * commands while it is offline answers long after everybody has gone, and one that sends again what it
  * has not heard of counts twice.
  */
+import type { EventEmitter } from 'node:events'
 import { SluiceError } from '../../errors.js'
 
 /** A script's reply: whole numbers, and texts as bytes. */
@@ -55,31 +56,48 @@ export const ioredisClusterOptions = {
   maxRedirections: 5,
   clusterRetryStrategy: reconnectAfter,
   slotsRefreshInterval: 2000,
-  redisOptions: { autoResendUnfulfilledCommands: false, connectTimeout: 1000, socketTimeout: 1000 },
+  get redisOptions() {
+    return {
+      autoResendUnfulfilledCommands: false,
+      connectTimeout: 1000,
+      socketTimeout: 1000,
+    } as const
+  },
 } as const
 
-/** Safe for `createClient({ url, ...nodeRedisOptions })`. */
+/** Safe for `createClient({ url, ...nodeRedisOptions })`. The client writes into `socket`: each gets its own. */
 export const nodeRedisOptions = {
   disableOfflineQueue: true,
-  socket: {
-    connectTimeout: 1000,
-    socketTimeout: 5000,
-    reconnectStrategy: reconnectAfter,
+  get socket() {
+    return { connectTimeout: 1000, socketTimeout: 5000, reconnectStrategy: reconnectAfter }
   },
 } as const
 
 /** Safe for `createCluster({ rootNodes, ...nodeRedisClusterOptions })`. */
-export const nodeRedisClusterOptions = { defaults: nodeRedisOptions } as const
+export const nodeRedisClusterOptions = {
+  get defaults() {
+    return { ...nodeRedisOptions }
+  },
+} as const
+
+/** Without a listener a client that loses its connection would end the process. */
+function hearErrors(client: object): void {
+  const { on, listenerCount } = client as Partial<Pick<EventEmitter, 'on' | 'listenerCount'>>
+  if (on === undefined || listenerCount?.call(client, 'error') !== 0) return
+  on.call(client, 'error', () => {})
+}
 
 export function redisPort(client: unknown): RedisPort {
   if (typeof client === 'object' && client !== null) {
     if (hasMethods(client, 'evalshaBuffer', 'evalBuffer')) {
       checkIoredis(client)
+      hearErrors(client)
       return ioredisPort(client as Methods, isIoredisCluster(client))
     }
     if (hasMethods(client, 'sendCommand')) {
       const isCluster = 'masters' in client
       checkNodeRedis(client, isCluster)
+      hearErrors(client)
       return nodeRedisPort(client as Methods, isCluster)
     }
   }
