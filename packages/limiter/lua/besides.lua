@@ -1,7 +1,7 @@
 -- What logs and holds keep beside their row, each under a key of its own with the row's tag.
 -- A log is a list of packed (stamp, cost), read in pieces. Beyond its end it frees enough for anyone, so
 -- that a log which lost its row, or a row its log, ends every search.
-local PIECE = 32
+local PIECE = 128
 local Log = {}
 Log.__index = Log
 function Log:count() return self.n end
@@ -27,18 +27,25 @@ function Log:setCost(i, cost)
   self.pieces = {}
 end
 function Log:push(stamp, cost)
+  self:trim()
   if self.n == 0 then call('DEL', self.key) end
   call('RPUSH', self.key, pack('<dd', stamp, cost))
   self.n, self.pieces = self.n + 1, {}
 end
 function Log:dropOldest(n)
   if n == 0 then return end
+  self:trim()
   call('LTRIM', self.key, n, -1)
   self.n, self.pieces = self.n - n, {}
 end
+-- Many may go one after the other: they are cut off together.
 function Log:dropNewest()
-  call('RPOP', self.key)
-  self.n, self.pieces = self.n - 1, {}
+  self.n, self.isLong = self.n - 1, true
+end
+function Log:trim()
+  if not self.isLong then return end
+  self.isLong = false
+  if self.n == 0 then call('DEL', self.key) else call('LTRIM', self.key, 0, self.n - 1) end
 end
 
 -- Holds are a sorted set: `id/1` to `id/cost`, each with its expiry.
@@ -54,16 +61,21 @@ function Holds:lastExpiry()
   return tonumber(found[2]) or 0
 end
 function Holds:expiryOf(id) return tonumber(call('ZSCORE', self.key, id .. '/1') or 0) end
+function Holds:trim() end
 function Holds:renew(id, expiry)
-  local k = 1
+  local k, score = 1, format('%.0f', expiry)
+  local words = {}
   while call('ZSCORE', self.key, id .. '/' .. k) do
-    call('ZADD', self.key, 'GT', format('%.0f', expiry), id .. '/' .. k)
+    words[2 * k - 1], words[2 * k] = score, id .. '/' .. k
     k = k + 1
   end
+  if k > 1 then call('ZADD', self.key, 'GT', unpack(words)) end
 end
 function Holds:add(id, cost, expiry)
   self:remove(id)
-  for k = 1, cost do call('ZADD', self.key, format('%.0f', expiry), id .. '/' .. k) end
+  local words, score = {}, format('%.0f', expiry)
+  for k = 1, cost do words[2 * k - 1], words[2 * k] = score, id .. '/' .. k end
+  call('ZADD', self.key, unpack(words))
 end
 function Holds:dropExpired(time) call('ZREMRANGEBYSCORE', self.key, '-inf', format('%.0f', time)) end
 function Holds:remove(id)

@@ -44,7 +44,7 @@ local function decidePlain(at, n, dry)
       tats = { 0, now, 0, 0 }
       for p = 5, rule.last do tats[p] = 0 end
       value, sumsAt[i] = '', false
-    elseif sub(value, 1, length) == rule.names then
+    elseif sub(value, 1, length) == rule.names and rule.sizes[#value] then
       tats = { read(rule.tats, value, length + 2) }
       sumsAt[i] = sub(value, length + 2 + 8 * rule.last)
     else
@@ -94,7 +94,9 @@ end
 -- and nobody else's. What Redis itself refuses fails the call.
 local function passOver(at, n, once, first, problem)
   local text = type(problem) == 'table' and problem.err or tostring(problem)
-  if not string.find(text, 'WRONGTYPE', 1, true) and not string.find(text, 'too short', 1, true) then error(problem) end
+  for _, refusal in ipairs({ 'OOM', 'READONLY', 'MISCONF', 'NOREPLICAS', 'MASTERDOWN', 'CLUSTERDOWN', 'non local key' }) do
+    if string.find(text, refusal, 1, true) then error(problem) end
+  end
   key = first + (once > 0 and 1 or 0)
   letters[said + 1] = 'x'
   for i = 1, n do

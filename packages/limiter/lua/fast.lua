@@ -49,6 +49,7 @@ for i = 1, stream[2] do
   local names, doubles = ARGV[2 * i + 1], rep('d', place - FIXED - 1)
   rules[i] = {
     limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
+    sizes = { [#names + 1 + 8 * (place - 1)] = true, [#names + 1 + 8 * (place - 1 + n[2])] = true },
     width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
   }
 end

@@ -114,5 +114,8 @@ local function save(rule, key, w, besides)
   local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
   local life = max(1, ceil((w.expires - now) / 1000))
   if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
-  for _, beside in pairs(besides) do call('PEXPIRE', beside.key, life) end
+  for _, beside in pairs(besides) do
+    beside:trim()
+    call('PEXPIRE', beside.key, life)
+  end
 end

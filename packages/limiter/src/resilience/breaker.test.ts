@@ -62,6 +62,17 @@ describe('the breaker', () => {
     expect(time.now - before).toBe(10_000)
   })
 
+  it('tries another probe if nothing is heard of the first', () => {
+    const { time, breaker } = breakerAt(0)
+    fail(breaker, 5)
+    time.now = 10_000
+    expect(breaker.admits()).toBe(true)
+    time.now = 19_999
+    expect(breaker.admits()).toBe(false)
+    time.now = 20_000
+    expect([breaker.admits(), breaker.admits()]).toEqual([true, false])
+  })
+
   it('is not opened again by answers that were under way when it opened', () => {
     const { time, breaker } = breakerAt(0)
     fail(breaker, 5)

@@ -8,6 +8,7 @@ const FAILURES = 5
 const SUCCESSES = 2
 const FIRST_PAUSE_MS = 10_000
 const LONGEST_PAUSE_MS = 60_000
+const LONGEST_PROBE_MS = 10_000
 
 export class Breaker {
   readonly #now: () => number
@@ -16,7 +17,8 @@ export class Breaker {
   #successes = 0
   #pauseMs = FIRST_PAUSE_MS
   #openUntil = 0
-  #isProbing = false
+  /** Until when a probe is waited for: one that is never heard of must not keep it half-open. */
+  #probingUntil = Number.NEGATIVE_INFINITY
   /** When it last closed after having been open, in milliseconds of `now`. */
   closedAt = Number.NEGATIVE_INFINITY
 
@@ -37,17 +39,16 @@ export class Breaker {
       if (this.#now() < this.#openUntil) return false
       this.#state = 'half_open'
       this.#successes = 0
-      this.#isProbing = false
     }
-    if (this.#isProbing) return false
-    this.#isProbing = true
+    if (this.#now() < this.#probingUntil) return false
+    this.#probingUntil = this.#now() + LONGEST_PROBE_MS
     return true
   }
 
   succeeded(): void {
     this.#failures = 0
     if (this.#state !== 'half_open') return
-    this.#isProbing = false
+    this.#probingUntil = Number.NEGATIVE_INFINITY
     this.#successes++
     if (this.#successes < SUCCESSES) return
     this.#state = 'closed'
@@ -66,7 +67,7 @@ export class Breaker {
 
   #open(): void {
     this.#state = 'open'
-    this.#isProbing = false
+    this.#probingUntil = Number.NEGATIVE_INFINITY
     this.#openUntil = this.#now() + this.#pauseMs
   }
 }

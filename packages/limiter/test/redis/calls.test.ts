@@ -1,5 +1,6 @@
 /** How many calls Redis gets, and what they leave besides rows. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { LimitText } from '../../src/index.js'
 import { Look } from './look.js'
 
 const ADA = { subject: { user: 'ada' } }
@@ -12,8 +13,11 @@ afterEach(() => look.clear())
 afterAll(() => look.stop())
 
 describe('calls', () => {
-  async function scriptCalls(checks: number): Promise<number> {
-    const limiter = look.limiter({ rule: { scope: 'user', limits: ['1000/s', '1000/s exact'] } })
+  async function scriptCalls(
+    checks: number,
+    limits: LimitText[] = ['1000/s', '100/s exact'],
+  ): Promise<number> {
+    const limiter = look.limiter({ rule: { scope: 'user', limits } })
     await limiter.check(ADA)
     await look.forgetCalls()
     const asked = Array.from({ length: checks }, (_, i) =>
@@ -32,6 +36,10 @@ describe('calls', () => {
     [200, 4],
   ])('of %i checks in one turn there are %i', async (checks, calls) => {
     expect(await scriptCalls(checks)).toBe(calls)
+  })
+
+  it('are more where a log is long, so that none keeps Redis for long', async () => {
+    expect(await scriptCalls(64, ['10000/s exact'])).toBeGreaterThan(10)
   })
 
   it('survive that Redis forgets its scripts', async () => {

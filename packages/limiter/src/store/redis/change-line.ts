@@ -9,11 +9,14 @@ import {
 } from '../store.js'
 import {
   BEAT,
+  CLAIM,
+  CONFIRM,
   CREATE,
   changeArguments,
   type Item,
   type Operation,
   RAISE,
+  UNCLAIM,
 } from './change-arguments.js'
 import type { Places } from './places.js'
 import type { Reply } from './redis-client.js'
@@ -26,6 +29,9 @@ import type { StoreClock } from './store-clock.js'
 const MOST_IN_A_CALL = 64
 
 const script = new Script(CHANGE)
+
+/** Part of a decision that was let through, a probe perhaps. */
+const ALONG_WITH_DECISIONS = new Set([RAISE, CREATE, CLAIM, CONFIRM, UNCLAIM])
 
 export class ChangeLine {
   readonly #calls: ScriptCalls
@@ -125,8 +131,7 @@ export class ChangeLine {
 
   async #send(operations: readonly Operation[], now: number): Promise<Reply> {
     const { code } = operations[0]!
-    // What is owed goes before a decision that was let through, a probe perhaps.
-    if (this.#safeguard.state !== 'closed' && code !== RAISE)
+    if (this.#safeguard.state !== 'closed' && !ALONG_WITH_DECISIONS.has(code))
       throw new StoreFailure('breaker_open', false)
     const sentAt = this.#clock.asking(now)
     const { keys, args } = changeArguments(operations, this.#clock.told, this.#clock.packed)

@@ -3,6 +3,7 @@
  * each slot; in a slot that is on the move between nodes each goes alone.
  */
 import {
+  costOf,
   type DegradedReason,
   IdempotencyConflict,
   IdempotencyInProgress,
@@ -22,7 +23,7 @@ import { isTryAgain, Script, type ScriptCalls } from './script-calls.js'
 import { CONSUME } from './scripts.js'
 import type { StoreClock } from './store-clock.js'
 
-/** A script of more would keep Redis for too long. */
+/** A script of more would keep Redis for too long: transactions of one bucket rule, or fewer that weigh more. */
 const MOST_IN_A_CALL = 64
 /** How long the rows of a slot that is on the move are asked for one by one. */
 const SPLIT_MS = 1000
@@ -65,6 +66,7 @@ export class ConsumeLine {
   readonly #parts: LineParts
   readonly #saw: Safeguard['saw']
   readonly #batches = new Map<number, Pending[]>()
+  readonly #weights = new Map<number, number>()
   readonly #splitUntil = new Map<number, number>()
   #isScheduled = false
 
@@ -137,11 +139,21 @@ export class ConsumeLine {
     const { slot } = pending
     if (this.isSplit(slot)) return this.#send([pending])
     const batch = this.#batches.get(slot)
-    if (batch === undefined) this.#batches.set(slot, [pending])
-    else batch.push(pending)
-    if (batch?.length === MOST_IN_A_CALL) {
+    const before = this.#weights.get(slot) ?? 0
+    const weight = before + weightOf(pending)
+    if (batch !== undefined && weight <= MOST_IN_A_CALL) {
+      batch.push(pending)
+      this.#weights.set(slot, weight)
+    } else {
+      if (batch !== undefined) this.#send(batch)
+      this.#batches.set(slot, [pending])
+      this.#weights.set(slot, weightOf(pending))
+    }
+    if (weight === MOST_IN_A_CALL) {
+      const full = this.#batches.get(slot)!
       this.#batches.delete(slot)
-      this.#send(batch)
+      this.#weights.delete(slot)
+      this.#send(full)
     } else if (!this.#isScheduled) {
       this.#isScheduled = true
       setImmediate(() => this.#flush())
@@ -152,6 +164,7 @@ export class ConsumeLine {
     this.#isScheduled = false
     const batches = [...this.#batches.values()]
     this.#batches.clear()
+    this.#weights.clear()
     for (const batch of batches) this.#send(batch)
   }
 
@@ -253,4 +266,17 @@ export class ConsumeLine {
       reject(conflict)
     }
   }
+}
+
+/** What a transaction may cost Redis: many rules, a walk through a log, an entry for each place that is held. */
+function weightOf({ transaction, layouts }: Pending): number {
+  let weight = 1
+  for (let i = 0; i < layouts.length; i++) {
+    const layout = layouts[i]!
+    weight += 1 / 8
+    if (layout.besides.length === 0) continue
+    weight += layout.longestLog / 512
+    if (transaction.holdId !== '') weight += costOf(transaction, i) / 16
+  }
+  return Math.min(MOST_IN_A_CALL, Math.floor(weight))
 }

@@ -32,6 +32,8 @@ export class RuleLayout {
   readonly tatAt: readonly number[]
   readonly sumsAt: number
   readonly takenAt: number
+  /** Entries that the longest log of a row can have. */
+  readonly longestLog: number
   readonly #shadow: boolean
   readonly #hasCalendar: boolean
   #packed: Buffer | null = null
@@ -47,6 +49,12 @@ export class RuleLayout {
     this.names = `1${names.map((name, i) => withAmount(name, limits[i]!.numbers)).join(',')};`
     this.isPlain = limits.every(({ numbers }) => numbers.kind === BUCKET)
     this.besides = names.filter((_, i) => limits[i]!.numbers.kind >= SLIDING_LOG)
+    this.longestLog = Math.max(
+      0,
+      ...limits.map(({ numbers: { kind, amount, cell } }) =>
+        kind !== SLIDING_LOG ? 0 : cell > 1 ? 1024 : amount,
+      ),
+    )
     this.#hasCalendar = limits.some(({ calendar }) => calendar !== null)
     const start = this.names.length + 1
     let place = FIXED

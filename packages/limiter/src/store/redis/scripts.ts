@@ -201,6 +201,7 @@ end
 local names, doubles = ARGV[2 * i + 1], rep('d', place - FIXED - 1)
 rules[i] = {
 limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
+sizes = { [#names + 1 + 8 * (place - 1)] = true, [#names + 1 + 8 * (place - 1 + n[2])] = true },
 width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
 }
 end
@@ -890,9 +891,12 @@ if mark == 'R' then for j = 1, #sums do put(sums[j]) end end
 local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
 local life = max(1, ceil((w.expires - now) / 1000))
 if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
-for _, beside in pairs(besides) do call('PEXPIRE', beside.key, life) end
+for _, beside in pairs(besides) do
+beside:trim()
+call('PEXPIRE', beside.key, life)
 end
-local PIECE = 32
+end
+local PIECE = 128
 local Log = {}
 Log.__index = Log
 function Log:count() return self.n end
@@ -918,18 +922,24 @@ call('LSET', self.key, i, pack('<dd', self:stamp(i), cost))
 self.pieces = {}
 end
 function Log:push(stamp, cost)
+self:trim()
 if self.n == 0 then call('DEL', self.key) end
 call('RPUSH', self.key, pack('<dd', stamp, cost))
 self.n, self.pieces = self.n + 1, {}
 end
 function Log:dropOldest(n)
 if n == 0 then return end
+self:trim()
 call('LTRIM', self.key, n, -1)
 self.n, self.pieces = self.n - n, {}
 end
 function Log:dropNewest()
-call('RPOP', self.key)
-self.n, self.pieces = self.n - 1, {}
+self.n, self.isLong = self.n - 1, true
+end
+function Log:trim()
+if not self.isLong then return end
+self.isLong = false
+if self.n == 0 then call('DEL', self.key) else call('LTRIM', self.key, 0, self.n - 1) end
 end
 local Holds = {}
 Holds.__index = Holds
@@ -943,16 +953,21 @@ local found = call('ZRANGE', self.key, -1, -1, 'WITHSCORES')
 return tonumber(found[2]) or 0
 end
 function Holds:expiryOf(id) return tonumber(call('ZSCORE', self.key, id .. '/1') or 0) end
+function Holds:trim() end
 function Holds:renew(id, expiry)
-local k = 1
+local k, score = 1, format('%.0f', expiry)
+local words = {}
 while call('ZSCORE', self.key, id .. '/' .. k) do
-call('ZADD', self.key, 'GT', format('%.0f', expiry), id .. '/' .. k)
+words[2 * k - 1], words[2 * k] = score, id .. '/' .. k
 k = k + 1
 end
+if k > 1 then call('ZADD', self.key, 'GT', unpack(words)) end
 end
 function Holds:add(id, cost, expiry)
 self:remove(id)
-for k = 1, cost do call('ZADD', self.key, format('%.0f', expiry), id .. '/' .. k) end
+local words, score = {}, format('%.0f', expiry)
+for k = 1, cost do words[2 * k - 1], words[2 * k] = score, id .. '/' .. k end
+call('ZADD', self.key, unpack(words))
 end
 function Holds:dropExpired(time) call('ZREMRANGEBYSCORE', self.key, '-inf', format('%.0f', time)) end
 function Holds:remove(id)
@@ -1108,7 +1123,7 @@ if not value then
 tats = { 0, now, 0, 0 }
 for p = 5, rule.last do tats[p] = 0 end
 value, sumsAt[i] = '', false
-elseif sub(value, 1, length) == rule.names then
+elseif sub(value, 1, length) == rule.names and rule.sizes[#value] then
 tats = { read(rule.tats, value, length + 2) }
 sumsAt[i] = sub(value, length + 2 + 8 * rule.last)
 else
@@ -1154,7 +1169,9 @@ size, said = size + n, said + 1 + n
 end
 local function passOver(at, n, once, first, problem)
 local text = type(problem) == 'table' and problem.err or tostring(problem)
-if not string.find(text, 'WRONGTYPE', 1, true) and not string.find(text, 'too short', 1, true) then error(problem) end
+for _, refusal in ipairs({ 'OOM', 'READONLY', 'MISCONF', 'NOREPLICAS', 'MASTERDOWN', 'CLUSTERDOWN', 'non local key' }) do
+if string.find(text, refusal, 1, true) then error(problem) end
+end
 key = first + (once > 0 and 1 or 0)
 letters[said + 1] = 'x'
 for i = 1, n do
@@ -2082,6 +2099,7 @@ end
 local names, doubles = ARGV[2 * i + 1], rep('d', place - FIXED - 1)
 rules[i] = {
 limits = limits, count = n[2], shadow = n[1] == 1, plain = n[3] == 1, names = names, length = #names,
+sizes = { [#names + 1 + 8 * (place - 1)] = true, [#names + 1 + 8 * (place - 1 + n[2])] = true },
 width = at, last = place - 1, tats = '<dddd' .. doubles, after = tostring(#names + 1),
 }
 end
@@ -2185,9 +2203,12 @@ if mark == 'R' then for j = 1, #sums do put(sums[j]) end end
 local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
 local life = max(1, ceil((w.expires - now) / 1000))
 if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
-for _, beside in pairs(besides) do call('PEXPIRE', beside.key, life) end
+for _, beside in pairs(besides) do
+beside:trim()
+call('PEXPIRE', beside.key, life)
 end
-local PIECE = 32
+end
+local PIECE = 128
 local Log = {}
 Log.__index = Log
 function Log:count() return self.n end
@@ -2213,18 +2234,24 @@ call('LSET', self.key, i, pack('<dd', self:stamp(i), cost))
 self.pieces = {}
 end
 function Log:push(stamp, cost)
+self:trim()
 if self.n == 0 then call('DEL', self.key) end
 call('RPUSH', self.key, pack('<dd', stamp, cost))
 self.n, self.pieces = self.n + 1, {}
 end
 function Log:dropOldest(n)
 if n == 0 then return end
+self:trim()
 call('LTRIM', self.key, n, -1)
 self.n, self.pieces = self.n - n, {}
 end
 function Log:dropNewest()
-call('RPOP', self.key)
-self.n, self.pieces = self.n - 1, {}
+self.n, self.isLong = self.n - 1, true
+end
+function Log:trim()
+if not self.isLong then return end
+self.isLong = false
+if self.n == 0 then call('DEL', self.key) else call('LTRIM', self.key, 0, self.n - 1) end
 end
 local Holds = {}
 Holds.__index = Holds
@@ -2238,16 +2265,21 @@ local found = call('ZRANGE', self.key, -1, -1, 'WITHSCORES')
 return tonumber(found[2]) or 0
 end
 function Holds:expiryOf(id) return tonumber(call('ZSCORE', self.key, id .. '/1') or 0) end
+function Holds:trim() end
 function Holds:renew(id, expiry)
-local k = 1
+local k, score = 1, format('%.0f', expiry)
+local words = {}
 while call('ZSCORE', self.key, id .. '/' .. k) do
-call('ZADD', self.key, 'GT', format('%.0f', expiry), id .. '/' .. k)
+words[2 * k - 1], words[2 * k] = score, id .. '/' .. k
 k = k + 1
 end
+if k > 1 then call('ZADD', self.key, 'GT', unpack(words)) end
 end
 function Holds:add(id, cost, expiry)
 self:remove(id)
-for k = 1, cost do call('ZADD', self.key, format('%.0f', expiry), id .. '/' .. k) end
+local words, score = {}, format('%.0f', expiry)
+for k = 1, cost do words[2 * k - 1], words[2 * k] = score, id .. '/' .. k end
+call('ZADD', self.key, unpack(words))
 end
 function Holds:dropExpired(time) call('ZREMRANGEBYSCORE', self.key, '-inf', format('%.0f', time)) end
 function Holds:remove(id)
