@@ -56,6 +56,11 @@ export class Breaker {
     this.closedAt = this.#now()
   }
 
+  /** The probe has found out nothing: another may try. */
+  undecided(): void {
+    this.#probingUntil = Number.NEGATIVE_INFINITY
+  }
+
   failed(): void {
     this.#failures++
     if (this.#state === 'closed' && this.#failures >= FAILURES) this.#open()

@@ -47,6 +47,8 @@ interface LocalRow {
   readonly part: number
   /** The rule with its part; null if its part is nothing. */
   readonly rule: CompiledRule | null
+  /** The store is being told what was used here, unless more is. */
+  isTold: boolean
 }
 
 export interface FallbackParts {
@@ -134,10 +136,11 @@ export class LocalFallback implements Store {
   #rowOf(rule: CompiledRule, value: string, dryRun: boolean, now: number): LocalRow {
     const key = rowKey(rule, value)
     const known = this.#rows.get(key)
+    if (known !== undefined) known.isTold = false
     if (known !== undefined && known.rule?.rule === rule.rule) return known
     const sighting = this.#sightings.of(rule, value)
     const part = known?.part ?? this.#partOf(sighting)
-    const row: LocalRow = { part, rule: this.#scaled.of(rule, part, key) }
+    const row: LocalRow = { part, rule: this.#scaled.of(rule, part, key), isTold: false }
     if (dryRun) return row
     if (this.#rows.size >= MOST_ROWS) this.#rows.delete(this.#rows.keys().next().value!)
     this.#rows.set(key, row)
@@ -187,7 +190,8 @@ export class LocalFallback implements Store {
   #owedOf(rule: CompiledRule, value: string, now: number): LimitChange[] {
     const row = this.#rows.get(rowKey(rule, value))
     const scaled = row?.rule
-    if (row === undefined || scaled === undefined || scaled === null) return []
+    if (row === undefined || scaled === undefined || scaled === null || row.isTold) return []
+    row.isTold = true
     const verdicts = this.#memory.consume({
       rules: [scaled],
       values: [value],

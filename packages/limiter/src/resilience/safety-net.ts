@@ -112,8 +112,18 @@ export class SafetyNet {
     return this.#deadlines.set(missed)
   }
 
+  /** Whether something that writes may be asked now: half-open it is the probe. */
+  admits(): boolean {
+    return this.#breaker.admits()
+  }
+
   ended(): void {
     this.#inFlight--
+  }
+
+  undecided(): void {
+    this.#inFlight--
+    this.#breaker.undecided()
   }
 
   succeeded(): void {

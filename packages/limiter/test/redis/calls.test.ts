@@ -90,8 +90,8 @@ describe('the count of instances', () => {
   it('is kept under one key that goes by itself', async () => {
     const limiters = [look.limiter({}), look.limiter({}), look.limiter({})]
     await limiters[0]!.check(ADA)
-    expect(await look.redis.zcard('sluice:instances')).toBe(3)
-    const life = await look.redis.pttl('sluice:instances')
+    expect(await look.redis.zcard('sluice:{default}:instances')).toBe(3)
+    const life = await look.redis.pttl('sluice:{default}:instances')
     expect(life).toBeGreaterThan(0)
     expect(life).toBeLessThanOrEqual(60_000)
   })

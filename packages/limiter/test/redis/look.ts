@@ -5,7 +5,7 @@ import { ioredisOptions, redisStore } from '../../src/redis.js'
 import { RedisServer } from './servers.js'
 
 const START = 1_780_000_000_000
-const INSTANCES = 'sluice:instances'
+const INSTANCES = 'sluice:{default}:instances'
 
 export class Look {
   /** Milliseconds. */

@@ -38,6 +38,8 @@ export class ChangeLine {
   readonly #places: Places
   readonly #clock: StoreClock
   readonly #safeguard: Safeguard
+  /** Slots of a cluster whose node has run the script. */
+  readonly #knowing = new Set<number>()
 
   constructor(calls: ScriptCalls, places: Places, clock: StoreClock, safeguard: Safeguard) {
     this.#calls = calls
@@ -130,15 +132,19 @@ export class ChangeLine {
   }
 
   async #send(operations: readonly Operation[], now: number): Promise<Reply> {
-    const { code } = operations[0]!
-    if (this.#safeguard.state !== 'closed' && !ALONG_WITH_DECISIONS.has(code))
+    const { code, slot } = operations[0]!
+    const isUsual = this.#safeguard.state === 'closed'
+    if (!isUsual && !ALONG_WITH_DECISIONS.has(code) && !this.#safeguard.admits())
       throw new StoreFailure('breaker_open', false)
     const sentAt = this.#clock.asking(now)
     const { keys, args } = changeArguments(operations, this.#clock.told, this.#clock.packed)
-    const isTold = code !== RAISE && code !== BEAT
+    const isTold = code !== RAISE && (code !== BEAT || !isUsual)
+    // What is given back must not be overtaken by what is asked next.
+    const isInFull = this.#places.isCluster && !this.#knowing.has(slot)
     const reply = await new Promise<Reply>((resolve, reject) =>
-      this.#calls.run({ script, keys, args, isTold }, resolve, reject),
+      this.#calls.run({ script, keys, args, isTold, isInFull }, resolve, reject),
     )
+    this.#knowing.add(slot)
     this.#clock.answered(now, sentAt, reply[0] as number)
     return reply
   }

@@ -60,6 +60,7 @@ export interface LineParts {
   readonly split: (transaction: Transaction) => Promise<Verdicts>
   /** Creates a row, and what it keeps beside, one by one. */
   readonly create: (key: string, layout: RuleLayout, now: number) => Promise<unknown>
+  readonly beforeSending: (now: number) => void
 }
 
 export class ConsumeLine {
@@ -174,6 +175,7 @@ export class ConsumeLine {
     const failed = (failure: StoreFailure) => this.#failed(batch, failure)
     try {
       const { now } = batch[0]!.transaction
+      this.#parts.beforeSending(now)
       const sentAt = clock.asking(now)
       const { keys, args } = consumeArguments(batch, clock.told, clock.packed)
       const call = { script, keys, args, isTold: true }

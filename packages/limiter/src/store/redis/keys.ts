@@ -47,9 +47,9 @@ export class Keys {
     return `${this.#prefix}:{${tag}}:=${escaped(id)}`
   }
 
-  /** Who is there. */
-  get instances(): string {
-    return `${this.#prefix}:instances`
+  /** Who shares the counters of a namespace. */
+  instances(namespace: string): string {
+    return `${this.#prefix}:{${namespace}}:instances`
   }
 }
 

@@ -21,7 +21,7 @@ export interface RedisPort {
   ): Promise<Reply>
 }
 
-/** A client of ioredis 5 or node-redis 5, or later ones. */
+/** A client of ioredis or node-redis. */
 export interface RedisClient {
   sendCommand(...args: never[]): unknown
 }

@@ -55,6 +55,8 @@ export class RedisStore implements Store {
   readonly #line: ConsumeLine
   readonly #changes: ChangeLine
   readonly #cluster: ClusterConsume
+  /** What Redis has to be told before it is asked. */
+  readonly #owed: LimitChange[] = []
 
   constructor({ port, safeguard, keys, deadlineMs, clock }: RedisStoreParts) {
     this.#safeguard = safeguard
@@ -72,6 +74,7 @@ export class RedisStore implements Store {
       deadlineMs,
       split,
       create: (key, layout, now) => changes.create(key, layout, now),
+      beforeSending: (now) => this.#tellOwed(now),
     })
     this.#places = places
     this.#line = line
@@ -91,11 +94,16 @@ export class RedisStore implements Store {
   consume(transaction: Transaction): Answer<Verdicts> {
     const refusal = this.#safeguard.refuses(transaction)
     if (refusal !== null) return this.#safeguard.decide(transaction, refusal)
-    const owed = this.#safeguard.owed(transaction)
-    if (owed.length > 0) this.#changes.changeLimits(RAISE, owed, transaction.now).catch(() => {})
+    for (const owed of this.#safeguard.owed(transaction)) this.#owed.push(owed)
     return this.#places.isCluster
       ? this.#cluster.consume(transaction)
       : this.#line.ask(transaction, 0)
+  }
+
+  /** Before anything else is sent: what was used without Redis. */
+  #tellOwed(now: number): void {
+    if (this.#owed.length === 0) return
+    this.#changes.changeLimits(RAISE, this.#owed.splice(0), now).catch(() => {})
   }
 
   async refund(returns: readonly Return[], now: number): Promise<number[]> {
@@ -158,18 +166,20 @@ export class RedisStore implements Store {
 
   async release(hold: HoldPlace, now: number): Promise<boolean> {
     const local = await this.#safeguard.local.release(hold, now)
-    if (local || hold.isDegraded === true) return local
+    // Redis may have taken a hold that it did not answer for in time.
     try {
-      return (await this.#changes.changeHolds(RELEASE, hold, now)).some((released) => released > 0)
+      const released = await this.#changes.changeHolds(RELEASE, hold, now)
+      return local || released.some((each) => each > 0)
     } catch {
-      return false
+      return local
     }
   }
 
   /** Says that this instance is there, and finds out how many are. */
   async beat(): Promise<void> {
-    const key = this.#places.keys.instances
-    const slot = this.#places.isCluster ? slotOf(key) : 0
+    const { namespace } = this.#places.rules
+    const key = this.#places.keys.instances(namespace)
+    const slot = this.#places.isCluster ? slotOf(namespace) : 0
     try {
       const beat = { code: BEAT, slot, key, layout: null, texts: [this.#id], items: [] }
       const [count] = await this.#changes.run([beat], 1000 * Date.now())

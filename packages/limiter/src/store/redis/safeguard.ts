@@ -4,6 +4,8 @@ import type { DegradedReason, LimitChange, Store, Transaction, Verdicts } from '
 import type { CallWatch, Deadline } from './script-calls.js'
 
 export interface Safeguard extends CallWatch {
+  /** Whether something that writes may be asked now: where Redis is being tried, it is the trial. */
+  admits(): boolean
   /** `closed` while Redis is to be asked as usual. */
   readonly state: string
   /** Calls `missed` unless the deadline is met in time: for what takes several calls. */

@@ -30,8 +30,10 @@ export interface CallWatch {
   started(missed: () => void): Deadline
   succeeded(): void
   failed(): void
-  /** It is over, and says nothing of how Redis is. */
+  /** It went along with another, and says nothing of its own. */
   ended(): void
+  /** It was answered, but not by a Redis that could do it: a slot is on the move. */
+  undecided(): void
 }
 
 export interface ScriptCall {
@@ -40,6 +42,8 @@ export interface ScriptCall {
   readonly args: readonly (string | Buffer)[]
   /** Whether its outcome is to be told: not of what goes along with other calls. */
   readonly isTold: boolean
+  /** The server may not have the script, and must not lose a moment: it is sent in full. */
+  readonly isInFull?: boolean
   /** By `performance.now`, where it must be over before its own deadline. */
   readonly notAfter?: number
 }
@@ -67,7 +71,8 @@ export class ScriptCalls {
 
   /** Calls one of the two, once. */
   run(call: ScriptCall, answered: (reply: Reply) => void, failed: (failure: StoreFailure) => void) {
-    new RunningCall(this.#port, this.#watch, call, answered, failed).attempt('EVALSHA', false)
+    const command = call.isInFull === true ? 'EVAL' : 'EVALSHA'
+    new RunningCall(this.#port, this.#watch, call, answered, failed).attempt(command, false)
   }
 }
 
@@ -133,9 +138,9 @@ class RunningCall {
     if (this.#isOver) return
     this.#isOver = true
     this.#deadline.meet()
-    // A slot on the move is not a Redis that is not well.
-    if (this.call.isTold && !isTryAgain(failure)) this.watch.failed()
-    else this.watch.ended()
+    if (!this.call.isTold) this.watch.ended()
+    else if (isTryAgain(failure)) this.watch.undecided()
+    else this.watch.failed()
     this.failed(failure)
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { RuleLayout } from './rule-layout.js'
 
-/** A measurement is replaced by a sharper one, or by any after this long. */
+/** A measurement is replaced by a sharper one, by one that contradicts it, or by any after this long. */
 const STALE_MS = 60_000
 
 export class StoreClock {
@@ -38,10 +38,14 @@ export class StoreClock {
     if (this.#testTime !== null) return
     const at = performance.now()
     const uncertainty = (at - sentAt) * 500
-    if (uncertainty > this.#uncertainty && at - this.#measuredAt < STALE_MS) return
+    const offset = Math.round(storeNow - asked - uncertainty)
+    const isSharper = uncertainty <= this.#uncertainty || at - this.#measuredAt >= STALE_MS
+    // A clock that has stepped contradicts what was measured before.
+    const hasStepped = Math.abs(offset - this.#offset) > uncertainty + this.#uncertainty + 1000
+    if (!isSharper && !hasStepped) return
     this.#uncertainty = uncertainty
     this.#measuredAt = at
-    this.#offset = Math.round(storeNow - asked - uncertainty)
+    this.#offset = offset
   }
 
   /** The store's time at this instance's time, as far as is known. */
