@@ -17,6 +17,7 @@ import {
   type Verdicts,
 } from '../store.js'
 import { consume } from './consume.js'
+import { NO_HOLDS } from './hold-book.js'
 import { IdempotencyBook } from './idempotency-book.js'
 import type { Table } from './table.js'
 import { Tables } from './tables.js'
@@ -162,11 +163,11 @@ export class MemoryStore implements Store {
   #holdsOf(rows: readonly RowPlace[], now: number): { limit: LimitNumbers; holds: Holds }[] {
     return rows.flatMap(({ rule, value }) => {
       const table = this.#tables.find(rule.family, value, now)
-      if (table === undefined) return []
       return rule.limits.flatMap(({ id, numbers }) => {
-        const column = table.columns.indexOf(id)
-        if (numbers.kind !== CONCURRENCY || column < 0) return []
-        return [{ limit: numbers, holds: table.beside(column) as Holds }]
+        if (numbers.kind !== CONCURRENCY) return []
+        const column = table?.columns.indexOf(id) ?? -1
+        const holds = column < 0 ? NO_HOLDS : (table!.beside(column) as Holds)
+        return [{ limit: numbers, holds }]
       })
     })
   }
