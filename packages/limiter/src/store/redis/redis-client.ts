@@ -112,8 +112,35 @@ function ioredisPort(client: Methods, isCluster: boolean): RedisPort {
   const run: RedisPort['run'] = (command, script, keys, args) =>
     (command === 'EVALSHA' ? evalsha : evaluate)(script, keys.length, ...keys, ...args)
   if (!isCluster) return { isCluster, run }
+  connectEarly(client as unknown as ClusterNodes)
   return { isCluster, run: (...call) => tellUnsent(run(...call)) }
 }
+
+interface ClusterNode {
+  readonly status: string
+  readonly options: { readonly readOnly?: boolean }
+  connect(): Promise<unknown>
+}
+
+interface ClusterNodes {
+  nodes?(role: 'master'): readonly ClusterNode[]
+  on?(event: '+node', hear: (node: ClusterNode) => void): unknown
+}
+
+/**
+ * A cluster client connects to a node with the first command for it, and refuses those that come before
+ * it is connected, also where they are redirected to it. So it connects to all primaries at once.
+ */
+function connectEarly(client: ClusterNodes): void {
+  const connect = (node: ClusterNode) => {
+    if (node.status === 'wait' && node.options.readOnly !== true) node.connect().catch(() => {})
+  }
+  for (const node of client.nodes?.('master') ?? []) connect(node)
+  client.on?.('+node', connect)
+}
+
+/** What is said of a command that was not sent, because its node is not connected yet. */
+export const STILL_CONNECTING = "the connection isn't ready"
 
 /** Turns of the queue of promises within which a client refuses what it does not even send. */
 const SAME_TURN = 8
@@ -134,7 +161,7 @@ async function tellUnsent(reply: Promise<Reply>): Promise<Reply> {
     return await reply
   } catch (error) {
     if (isLater) throw error
-    throw new Error(`the connection isn't ready: ${String(error)}`, { cause: error })
+    throw new Error(`${STILL_CONNECTING}: ${String(error)}`, { cause: error })
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { type DegradedReason, StoreFailure } from '../store.js'
-import type { RedisPort, Reply } from './redis-client.js'
+import { type RedisPort, type Reply, STILL_CONNECTING } from './redis-client.js'
 
 export class Script {
   readonly text: string
@@ -50,6 +50,8 @@ export interface ScriptCall {
 
 /** Milliseconds before what did not run is sent once more. */
 const PAUSE_MS = 25
+/** Milliseconds before a node that is being connected to is tried. */
+const CONNECTING_PAUSE_MS = 5
 
 /** What Redis says before it does anything; a script stops there at its first write. */
 const REFUSALS =
@@ -121,13 +123,20 @@ class RunningCall {
     if (command === 'EVALSHA' && message.startsWith('NOSCRIPT')) return this.attempt('EVAL', isLast)
     const failure = failureOf(error, message)
     const hasTime = performance.now() + PAUSE_MS < this.#end
+    // Nothing was sent: the client is still connecting to that node, and there is time.
+    if (message.startsWith(STILL_CONNECTING) && hasTime)
+      return this.#again(command, isLast, CONNECTING_PAUSE_MS)
     const mayPass = PASSING.test(message) || NOT_SENT.test(message)
     // A slot on the move is whoever asked's to deal with: asking the same again would not do.
     const isMoving = isTryAgain(failure)
     if (isLast || failure.mayHaveRun || !mayPass || isMoving || !hasTime) return this.#fail(failure)
+    this.#again('EVALSHA', true, PAUSE_MS)
+  }
+
+  #again(command: 'EVALSHA' | 'EVAL', isLast: boolean, afterMs: number): void {
     setTimeout(() => {
-      if (!this.#isOver) this.attempt('EVALSHA', true)
-    }, PAUSE_MS)
+      if (!this.#isOver) this.attempt(command, isLast)
+    }, afterMs)
   }
 
   get #end(): number {
