@@ -127,11 +127,16 @@ interface ClusterNodes {
   on?(event: '+node', hear: (node: ClusterNode) => void): unknown
 }
 
+/** Clients of several stores are listened to once. */
+const connectedEarly = new WeakSet<ClusterNodes>()
+
 /**
  * A cluster client connects to a node with the first command for it, and refuses those that come before
  * it is connected, also where they are redirected to it. So it connects to all primaries at once.
  */
 function connectEarly(client: ClusterNodes): void {
+  if (connectedEarly.has(client)) return
+  connectedEarly.add(client)
   const connect = (node: ClusterNode) => {
     if (node.status === 'wait' && node.options.readOnly !== true) node.connect().catch(() => {})
   }
