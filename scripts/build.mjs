@@ -3,3 +3,4 @@ import { run } from './run.mjs'
 
 run('node', ['scripts/generate-lua.mjs'])
 run('npx', ['tsc', '-b', 'packages/limiter'])
+run('node', ['scripts/bundle.mjs'])

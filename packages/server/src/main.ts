@@ -1,0 +1,2 @@
+/** The `sluice` command. */
+process.stdout.write('Sluice\n')
