@@ -14,7 +14,7 @@ import {
   shortText,
   wholeNumber,
 } from './request.js'
-import { type Reservation, ReservationRecord } from './reservation.js'
+import { differences, type Reservation, ReservationRecord, type Settlement } from './reservation.js'
 import type { RulesDocument } from './rules/document.js'
 import { explainMatch, type MatchExplanation } from './rules/explain.js'
 import { RuleSet } from './rules/rule-set.js'
@@ -81,6 +81,11 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
     return this.#decider.decide(request) as Answer<Decision>
   }
 
+  /** Throws what `check` would reject with for this request, and decides nothing. */
+  validate(request: Request<Scope>): void {
+    this.#decider.read(request)
+  }
+
   /** What a check would answer now; takes nothing. */
   async peek(request: Request<Scope>): Promise<Decision> {
     requireRequest(request)
@@ -145,18 +150,25 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
 
   /** Takes an estimate; `settle` corrects it once. Disposing it leaves the estimate. */
   async reserve(request: Request<Scope>): Promise<Reservation> {
-    const { store } = this.#decider
     const decision = await this.#decider.decide(request)
-    const reservation = new ReservationRecord(decision, async (receipt, less, more) => {
-      const now = this.#decider.now()
-      const inForce = this.#decider.inForceAt(now)
-      const returns = receipt.redeem(less, inForce)
-      const givenBack = byUnit(returns, await store.refund(returns, now))
-      const charges = receipt.changes(more, inForce)
-      const taken = byUnit(charges, await store.charge(charges, now))
-      return { givenBack, taken }
-    })
+    const reservation = new ReservationRecord(decision, (receipt, used) =>
+      this.settle(receipt, used),
+    )
     return reservation as Reservation
+  }
+
+  /** Corrects what a receipt was given for to what it really cost: gives back the rest, or takes more. */
+  async settle(receipt: Receipt, used: Units): Promise<Settlement> {
+    readUnits(used, 0)
+    const { store } = this.#decider
+    const { less, more } = differences(receipt.left, used)
+    const now = this.#decider.now()
+    const inForce = this.#decider.inForceAt(now)
+    const returns = receipt.redeem(less, inForce)
+    const givenBack = byUnit(returns, await store.refund(returns, now))
+    const charges = receipt.changes(more, inForce)
+    const taken = byUnit(charges, await store.charge(charges, now))
+    return { givenBack, taken }
   }
 
   /** Takes a hold under the concurrency limits that apply. It renews itself until it is released or disposed. */

@@ -17,27 +17,41 @@ export type Units = Readonly<Record<string, number>>
 /** The rule as it is in force now for a value; undefined if it is gone. */
 type InForce = (rule: CompiledRule, value: string) => CompiledRule | undefined
 
+/** What one rule was charged, and the limits that took it. */
+interface Take {
+  /** As it was then; undefined if nothing is known of it any more. */
+  readonly rule: CompiledRule | undefined
+  readonly unit: string
+  readonly value: string
+  readonly cost: number
+  /** `at`: where the verdict stands that the limit took it with. */
+  readonly limits: readonly { id: string; takenUnder: number; at: number }[]
+}
+
 /** One for each take, however often its answer is replayed. */
 const receipts = new WeakMap<Verdicts, Receipt>()
 
 export class Receipt {
-  readonly #transaction: Transaction
+  readonly #takes: readonly Take[]
   readonly #verdicts: Verdicts
   readonly #left: Record<string, number>
 
-  private constructor(transaction: Transaction, verdicts: Verdicts) {
-    this.#transaction = transaction
+  private constructor(takes: readonly Take[], verdicts: Verdicts) {
+    this.#takes = takes
     this.#verdicts = verdicts
-    this.#left = Object.fromEntries(
-      transaction.rules.map((rule, i) => [rule.unit, costOf(transaction, i)]),
-    )
+    this.#left = Object.fromEntries(takes.map(({ unit, cost }) => [unit, cost]))
   }
 
   /** @internal */
   static of(transaction: Transaction, verdicts: Verdicts): Receipt {
-    const receipt = receipts.get(verdicts) ?? new Receipt(transaction, verdicts)
+    const receipt = receipts.get(verdicts) ?? new Receipt(takesOf(transaction, verdicts), verdicts)
     receipts.set(verdicts, receipt)
     return receipt
+  }
+
+  /** @internal From what was written down of it. */
+  static restored(takes: readonly Take[], verdicts: Verdicts): Receipt {
+    return new Receipt(takes, verdicts)
   }
 
   /** What has not been given back yet, by unit. */
@@ -58,24 +72,30 @@ export class Receipt {
 
   /** @internal The same change for every limit that was taken from and is still there. */
   changes(amounts: Units, inForce: InForce): Return[] {
-    const { rules, values } = this.#transaction
     const verdicts = this.#verdicts
-    const changes: Return[] = []
-    let at = FIRST_VERDICT - VERDICT_WIDTH
-    for (const [i, taken] of rules.entries()) {
-      const amount = amountOf(amounts, taken.unit)
-      const value = values[i]!
-      const rule = inForce(taken, value)
-      for (const { id, numbers } of taken.limits) {
-        at += VERDICT_WIDTH
-        const limit = rule?.limits.find((other) => other.id === id)
-        if (amount === 0 || rule === undefined || limit === undefined) continue
-        if (wasTaken(verdicts, at))
-          changes.push({ rule, limit, value, amount, takenUnder: numbers.amount, verdicts, at })
-      }
-    }
-    return changes
+    return this.#takes.flatMap((take) => {
+      const amount = amountOf(amounts, take.unit)
+      const { value } = take
+      const rule = take.rule === undefined ? undefined : inForce(take.rule, value)
+      if (amount === 0 || rule === undefined) return []
+      return take.limits.flatMap(({ id, takenUnder, at }) => {
+        const limit = rule.limits.find((other) => other.id === id)
+        return limit === undefined ? [] : [{ rule, limit, value, amount, takenUnder, verdicts, at }]
+      })
+    })
   }
+}
+
+function takesOf(transaction: Transaction, verdicts: Verdicts): Take[] {
+  let at = FIRST_VERDICT - VERDICT_WIDTH
+  return transaction.rules.map((rule, i) => {
+    const limits = rule.limits.flatMap(({ id, numbers }) => {
+      at += VERDICT_WIDTH
+      return wasTaken(verdicts, at) ? [{ id, takenUnder: numbers.amount, at }] : []
+    })
+    const value = transaction.values[i]!
+    return { rule, unit: rule.unit, value, cost: costOf(transaction, i), limits }
+  })
 }
 
 function amountOf(amounts: Units, unit: string): number {

@@ -17,8 +17,19 @@ interface Settles extends AsyncDisposable {
 
 export type Reservation = (Allowed & Settles) | (Denied & Settles)
 
-/** Gives back the one, takes the other. */
-type Settle = (receipt: Receipt, less: Units, more: Units) => Promise<Settlement>
+type Settle = (receipt: Receipt, used: Units) => Promise<Settlement>
+
+/** What is to be given back of an estimate, and what is to be taken besides. */
+export function differences(estimates: Units, used: Units): { less: Units; more: Units } {
+  const less: Record<string, number> = {}
+  const more: Record<string, number> = {}
+  for (const [unit, estimate] of Object.entries(estimates)) {
+    const difference = (Object.hasOwn(used, unit) ? used[unit]! : estimate) - estimate
+    if (difference < 0) less[unit] = -difference
+    else more[unit] = difference
+  }
+  return { less, more }
+}
 
 export class ReservationRecord extends DecisionRecord {
   private readonly settleWith: Settle
@@ -39,15 +50,7 @@ export class ReservationRecord extends DecisionRecord {
 
   private async correct(used: Units): Promise<Settlement> {
     const { receipt } = this
-    if (receipt === null) return { givenBack: {}, taken: {} }
-    const less: Record<string, number> = {}
-    const more: Record<string, number> = {}
-    for (const [unit, estimate] of Object.entries(receipt.left)) {
-      const difference = (Object.hasOwn(used, unit) ? used[unit]! : estimate) - estimate
-      if (difference < 0) less[unit] = -difference
-      else more[unit] = difference
-    }
-    return this.settleWith(receipt, less, more)
+    return receipt === null ? { givenBack: {}, taken: {} } : this.settleWith(receipt, used)
   }
 
   /** Unsettled, the estimate stands. */

@@ -1,0 +1,94 @@
+/**
+ * Receipts and holds as texts, for those who give back over a network and perhaps to another instance.
+ * Printable ASCII without quotes: `decidedAt;degraded` of a receipt, `id;degraded` of a hold, then a part
+ * for each rule. Nothing here is secret or signed: whoever sends such a text abroad seals it.
+ */
+import { createHash } from 'node:crypto'
+import { GIVEN_BACK, MARK, MARK_REST, VERDICT_WIDTH, YES } from './algorithms/verdict.js'
+import type { DecisionRecord } from './decision-record.js'
+import { HoldTicket } from './hold-ticket.js'
+import { Receipt } from './receipt.js'
+import type { CompiledRule } from './rules/compiled-rule.js'
+import type { RuleSet } from './rules/rule-set.js'
+import { costOf, DECIDED_AT, DEGRADED, FIRST_VERDICT, wasTaken } from './store/store.js'
+
+const ids = new WeakMap<object, string>()
+
+/** A limit's identity in six characters. */
+export function shortId(limit: { readonly id: string }): string {
+  let id = ids.get(limit)
+  if (id === undefined) {
+    id = createHash('sha256').update(limit.id).digest('base64url').slice(0, 6)
+    ids.set(limit, id)
+  }
+  return id
+}
+
+/** What a decision took; null if nothing. */
+export function printReceipt(decision: DecisionRecord): string | null {
+  if (decision.receipt === null) return null
+  const { transaction, verdicts, decidedAt } = decision
+  const parts = [`${decidedAt};${verdicts[DEGRADED]}`]
+  let at = FIRST_VERDICT
+  for (const [i, rule] of transaction.rules.entries()) {
+    const { name, scope, unit } = rule
+    const value = encodeURIComponent(transaction.values[i]!)
+    let part = `;${name},${scope},${unit},${value},${costOf(transaction, i)}`
+    for (const limit of rule.limits) {
+      if (wasTaken(verdicts, at)) {
+        const [mark, rest] = [verdicts[at + MARK]! - decidedAt, verdicts[at + MARK_REST]!]
+        part += `,${shortId(limit)},${limit.numbers.amount},${mark},${rest},${verdicts[at + GIVEN_BACK]!}`
+      }
+      at += VERDICT_WIDTH
+    }
+    parts.push(part)
+  }
+  return parts.join('')
+}
+
+/** The receipt of such a text; rules that are gone give nothing back. */
+export function readReceipt(text: string, rules: RuleSet): Receipt {
+  const [decidedAt, degraded, ...parts] = text.split(';') as [string, string, ...string[]]
+  const verdicts = [1, 0, 0]
+  verdicts[DECIDED_AT] = Number(decidedAt)
+  verdicts[DEGRADED] = Number(degraded)
+  const takes = parts.map((part) => {
+    const [name, scope, unit, value, cost, ...limits] = part.split(',') as Five
+    const rule = ruleOf(rules, name, scope)
+    const taken: { id: string; takenUnder: number; at: number }[] = []
+    for (let i = 0; i + 5 <= limits.length; i += 5) {
+      const [short, amount, mark, rest, givenBack] = limits.slice(i, i + 5) as Five
+      const at = verdicts.length
+      verdicts.push(YES, 0, 0, 0, Number(mark) + Number(decidedAt), Number(rest), Number(givenBack))
+      const limit = rule?.limits.find((other) => shortId(other) === short)
+      if (limit !== undefined) taken.push({ id: limit.id, takenUnder: Number(amount), at })
+    }
+    return { rule, unit, value: decodeURIComponent(value), cost: Number(cost), limits: taken }
+  })
+  return Receipt.restored(takes, verdicts)
+}
+
+type Five = [string, string, string, string, string, ...string[]]
+
+function ruleOf(rules: RuleSet, name: string, scope: string): CompiledRule | undefined {
+  const rule = rules.named(name)
+  return rule?.scope === scope ? rule : undefined
+}
+
+/** A hold that knows its places. */
+export function printHold(hold: HoldTicket): string {
+  const rows = hold.rows.map(
+    ({ rule, value }) => `;${rule.name},${rule.scope},${encodeURIComponent(value)}`,
+  )
+  return `${encodeURIComponent(hold.id)};${hold.isDegraded ? 1 : 0}${rows.join('')}`
+}
+
+export function readHold(text: string, rules: RuleSet): HoldTicket {
+  const [id, degraded, ...parts] = text.split(';') as [string, string, ...string[]]
+  const rows = parts.flatMap((part) => {
+    const [name, scope, value] = part.split(',') as Five
+    const rule = ruleOf(rules, name, scope)
+    return rule === undefined ? [] : [{ rule, value: decodeURIComponent(value) }]
+  })
+  return new HoldTicket(decodeURIComponent(id), rows, 0, 0, degraded === '1')
+}

@@ -1,0 +1,32 @@
+/**
+ * @sluice/limiter/transport: for servers that carry decisions abroad. What is here follows the library's
+ * insides, so it changes with them: use it at the same version.
+ */
+export {
+  GIVEN_BACK,
+  GO_AT,
+  MARK,
+  MARK_REST,
+  NOT_NOW,
+  REMAINING,
+  RESET_AT,
+  STATUS,
+  UNCOUNTED,
+  VERDICT_WIDTH,
+  YES,
+} from './algorithms/verdict.js'
+export { DecisionRecord } from './decision-record.js'
+export { explainNo, printValue } from './describe.js'
+export { didYouMean, list, quote } from './faults.js'
+export { printHold, printReceipt, readHold, readReceipt, shortId } from './receipt-text.js'
+export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
+export { isPlainIpv4 } from './rules/ip-address.js'
+export {
+  ALLOWED,
+  type Answer,
+  DECIDED_AT,
+  DEGRADED,
+  DEGRADED_REASONS,
+  FIRST_VERDICT,
+  type Store,
+} from './store/store.js'
