@@ -1,0 +1,138 @@
+/** The one table of error codes: what each means, what to do, and the status it has over HTTP. */
+import { ERROR_CODES as LIBRARY_CODES } from '@sluice/limiter'
+
+interface ErrorCodeEntry {
+  readonly status: number
+  readonly meaning: string
+  readonly remedy: string
+}
+
+export const ERROR_CODES = {
+  limited: {
+    status: 429,
+    meaning: 'A limit says not now. Nothing was taken from any limit.',
+    remedy:
+      'Come back after `retry_after` seconds. `sluice explain` says which rule decides and why.',
+  },
+  too_expensive: {
+    status: 429,
+    meaning: 'The cost is above what the limit can ever hold, so no waiting helps.',
+    remedy: 'Ask for less at a time, or raise the limit or its burst.',
+  },
+  blocked: {
+    status: 403,
+    meaning: 'A block refuses this subject before any rule is asked.',
+    remedy: 'Take the subject from `blocks` in the rules, or wait until the block ends.',
+  },
+  store_down: {
+    status: 503,
+    meaning:
+      'The store cannot be asked, and a rule with `failure_mode: closed` refuses what it cannot count.',
+    remedy:
+      'See `sluice doctor`. Rules that may go on without the store say `failure_mode: local` or `open`.',
+  },
+  bad_request: {
+    status: 400,
+    meaning: LIBRARY_CODES.bad_request,
+    remedy: 'Correct the field that is named. /v1/openapi.json has every shape.',
+  },
+  unauthorized: {
+    status: 401,
+    meaning: 'The request has no token, or one that is not known here.',
+    remedy:
+      'Send `Authorization: Bearer` with the token that the server was started with (SLUICE_TOKEN).',
+  },
+  forbidden: {
+    status: 403,
+    meaning:
+      'The caller may not do this: another web page asked (`Origin`), or under another name (`Host`).',
+    remedy:
+      'Ask by a loopback name and from no foreign page, or start the server with SLUICE_TOKEN.',
+  },
+  not_found: {
+    status: 404,
+    meaning: 'There is no such route.',
+    remedy: '/v1/openapi.json lists the routes.',
+  },
+  unknown_receipt: {
+    status: 404,
+    meaning:
+      'The receipt or reservation was not given out here, was changed, or is older than an hour.',
+    remedy: 'Send it as it came, within an hour. Without a receipt a refund is a grant.',
+  },
+  lost: {
+    status: 404,
+    meaning: 'The hold is not held any more: it was released, or not renewed before its time-out.',
+    remedy: 'Take a new one with a check. Renew at a third of the time-out.',
+  },
+  method_not_allowed: {
+    status: 405,
+    meaning: 'The route knows other methods; `Allow` lists them.',
+    remedy: 'Use one of those.',
+  },
+  idempotency_conflict: {
+    status: 409,
+    meaning: 'The idempotency key, receipt or reservation was used before, for something else.',
+    remedy: 'Use a new key for a new request, and the same amounts when asking again.',
+  },
+  idempotency_in_progress: {
+    status: 409,
+    meaning: LIBRARY_CODES.idempotency_in_progress,
+    remedy: 'Ask again in a moment.',
+  },
+  payload_too_large: {
+    status: 413,
+    meaning: 'The body is longer than 64 KB (a check) or 4 MB (a batch).',
+    remedy: 'Send less at a time.',
+  },
+  invalid_rules: {
+    status: 422,
+    meaning: LIBRARY_CODES.invalid_rules,
+    remedy: '`sluice rules validate` shows each fault with its line and what to write instead.',
+  },
+  headers_too_large: {
+    status: 431,
+    meaning: 'The head of the request is longer than 16 KB.',
+    remedy: 'Send fewer or shorter headers.',
+  },
+  internal: {
+    status: 500,
+    meaning: 'A defect in Sluice. The log has what happened.',
+    remedy: 'Report it with the line of the log.',
+  },
+  store_unavailable: {
+    status: 503,
+    meaning: 'The store cannot be asked, so what was asked for was not done.',
+    remedy: 'Ask again later; nothing was changed. See `sluice doctor`.',
+  },
+  shutting_down: {
+    status: 503,
+    meaning: 'The server is being stopped, or not ready yet.',
+    remedy: 'Ask another instance, or again in a moment.',
+  },
+} as const satisfies Record<string, ErrorCodeEntry>
+
+export type ErrorCode = keyof typeof ERROR_CODES
+
+/** What an error says of itself on the wire. */
+export class ServiceError extends Error {
+  readonly code: ErrorCode
+  readonly field: string | undefined
+  /** Headers that go with it. */
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: { field?: string; headers?: Record<string, string> } = {},
+  ) {
+    super(message)
+    this.code = code
+    this.field = details.field
+    this.headers = details.headers ?? {}
+  }
+
+  get status(): number {
+    return ERROR_CODES[this.code].status
+  }
+}

@@ -1,0 +1,282 @@
+/** The routes that decide, give back and explain, in the ordinary way: parsed, read, asked, printed. */
+import type { Request } from '@sluice/limiter'
+import type { DecisionRecord } from '@sluice/limiter/transport'
+import type { Decisions } from '../../decisions.js'
+import { ServiceError } from '../../error-codes.js'
+import { NobodyKnows, UnderWay } from '../../receipts/once.js'
+import { Conflict } from '../../receipts/vouchers.js'
+import { traced } from '../../telemetry/tracing.js'
+import {
+  BATCH_BODY_BYTES,
+  type Call,
+  CHECK_BODY_BYTES,
+  type Reply,
+  type Role,
+  type Route,
+} from './route.js'
+import { answerOf, isoTime, statusOf } from './wire-answer.js'
+import {
+  badField,
+  inWireWords,
+  optionalText,
+  readAmounts,
+  readBatch,
+  readCheck,
+  readSubjectHeader,
+  refuseUnknown,
+  requiredText,
+  type WireRequest,
+} from './wire-request.js'
+
+export function decisionRoutes(decisions: Decisions): Route[] {
+  const { limiter, vouchers } = decisions
+
+  const headersOf = (decision: DecisionRecord) => decision.toHeaders(decisions.headerFamilies)
+
+  /** The namespace must be the one that is served. */
+  const requireNamespace = (namespace: string | undefined, prefix = '') => {
+    if (namespace === undefined || namespace === decisions.namespace) return
+    throw badField(
+      `${prefix}namespace`,
+      `is ${JSON.stringify(namespace.slice(0, 64))}, which is not served here; expected ${JSON.stringify(decisions.namespace)}`,
+    )
+  }
+
+  const single = (call: Call, more: readonly string[] = []): Request => {
+    const { request, namespace } = readCheck(call.body(), more)
+    requireNamespace(namespace)
+    return withKey(request, call)
+  }
+
+  const decide = async (request: Request, call: Call): Promise<DecisionRecord> =>
+    traced(call.headers, async () => decisions.decide(request))
+
+  const check = async (call: Call): Promise<Reply> => {
+    const request = single(call)
+    const decision = await decide(request, call)
+    const body = answerOf(decision, vouchers, { hasOwnHold: request.holdId !== undefined })
+    return { status: statusOf(decision), headers: headersOf(decision), body }
+  }
+
+  const batch = async (call: Call): Promise<Reply> => {
+    const requests = readBatch(call.body())
+    for (const [i, { request, namespace }] of requests.entries()) {
+      requireNamespace(namespace, `checks[${i}].`)
+      try {
+        limiter.validate(request)
+      } catch (error) {
+        throw inWireWords(error, `checks[${i}].`)
+      }
+    }
+    const results = await Promise.all(requests.map((one, i) => decideOne(one, i, call)))
+    return { status: 200, body: { results } }
+  }
+
+  /** What goes wrong with one check of a batch after all were found good is that one's answer. */
+  const decideOne = async ({ request }: WireRequest, i: number, call: Call): Promise<unknown> => {
+    try {
+      const decision = await decide(request, call)
+      return answerOf(decision, vouchers, { hasOwnHold: request.holdId !== undefined })
+    } catch (error) {
+      const said = inWireWords(error, `checks[${i}].`)
+      if (!(said instanceof ServiceError)) throw said
+      return { error: { code: said.code, message: said.message, field: said.field } }
+    }
+  }
+
+  const quota = async (call: Call): Promise<Reply> => {
+    const decision = (await limiter.peek(single(call))) as unknown as DecisionRecord
+    return { status: 200, headers: headersOf(decision), body: answerOf(decision, vouchers) }
+  }
+
+  const refund = async (call: Call): Promise<Reply> => {
+    const body = call.body()
+    const receipt = optionalText(body, 'receipt')
+    const { receipt: _receipt, ...fields } = body
+    if (receipt === undefined) {
+      const request = single({ ...call, body: () => fields })
+      const refunded = await limiter.refund(request)
+      return { status: 200, body: { refunded, limits: await limitsOf(request) } }
+    }
+    const amounts = readAmounts(body)
+    const { cost: _cost, costs: _costs, ...rest } = fields
+    const names = ['subject', 'scope', 'identifier'].some((field) => rest[field] !== undefined)
+    const request = single({ ...call, body: () => (names ? rest : { ...rest, subject: {} }) })
+    const refunded = await once(() => vouchers.refund(limiter, receipt, amounts))
+    if (refunded === null) throw unknown('receipt')
+    return { status: 200, body: { refunded, limits: names ? await limitsOf(request) : [] } }
+  }
+
+  const limitsOf = async (request: Request): Promise<unknown> => {
+    const { idempotencyKey: _key, holdId: _hold, ...asked } = request
+    const decision = (await limiter.peek(asked)) as unknown as DecisionRecord
+    return answerOf(decision, vouchers)['limits']
+  }
+
+  const reset = async (call: Call): Promise<Reply> => {
+    const body = call.body()
+    refuseUnknown(body, ['namespace', 'subject', 'scope', 'identifier', 'rule'])
+    const rule = optionalText(body, 'rule')
+    const { rule: _rule, ...fields } = body
+    const { request, namespace } = readCheck(fields)
+    requireNamespace(namespace)
+    const count = await limiter.reset(request.subject ?? {}, rule === undefined ? {} : { rule })
+    if (count !== null) return { status: 200, body: { reset: count } }
+    throw new ServiceError('store_unavailable', 'the store cannot be asked; nothing was reset')
+  }
+
+  const reserve = async (call: Call): Promise<Reply> => {
+    const request = single(call)
+    const decision = await decide(request, call)
+    const extras = { isReservation: true, hasOwnHold: request.holdId !== undefined }
+    const body = answerOf(decision, vouchers, extras)
+    return { status: statusOf(decision), headers: headersOf(decision), body }
+  }
+
+  const settle = async (call: Call): Promise<Reply> => {
+    const body = call.body()
+    refuseUnknown(body, ['namespace', 'reservation', 'cost', 'costs'])
+    requireNamespace(optionalText(body, 'namespace'))
+    const reservation = requiredText(body, 'reservation', 'what a reserve answered')
+    const used = readAmounts(body)
+    if (used === null) throw badField('cost', 'is missing; expected what was really used, or costs')
+    const settled = await once(() => vouchers.settle(limiter, reservation, used))
+    if (settled === null) throw unknown('reservation')
+    return { status: 200, body: settled }
+  }
+
+  /** The hold that was given, or a caller's own id with whom and what it is for. */
+  const holdOf = (call: Call) => {
+    const body = call.body()
+    const hold = requiredText(body, 'hold', 'what a check answered as hold')
+    const isOwn = ['subject', 'scope', 'resource'].some((field) => body[field] !== undefined)
+    if (isOwn) return single(call) as Request & { holdId: string }
+    refuseUnknown(body, ['namespace', 'hold'])
+    requireNamespace(optionalText(body, 'namespace'))
+    return vouchers.openHold(hold, limiter)
+  }
+
+  const renew = async (call: Call): Promise<Reply> => {
+    const hold = holdOf(call)
+    const expiry = hold === null ? null : await limiter.renew(hold)
+    if (expiry === null)
+      throw new ServiceError('lost', 'the hold is not held any more', { field: 'hold' })
+    const { hold: id } = call.body()
+    return { status: 200, body: { hold: id, hold_expires_at: isoTime(expiry) } }
+  }
+
+  const release = async (call: Call): Promise<Reply> => {
+    const hold = holdOf(call)
+    return { status: 200, body: { released: hold !== null && (await limiter.release(hold)) } }
+  }
+
+  const explain = async (call: Call): Promise<Reply> => {
+    const { decision, applied, setAside, absentScopes, tiers, cost, revision } =
+      await limiter.explain(single(call))
+    const body = {
+      decision: answerOf(decision as unknown as DecisionRecord, vouchers),
+      applied,
+      set_aside: setAside,
+      absent_scopes: absentScopes,
+      tier: tiers[applied[0]?.scope ?? ''] ?? Object.values(tiers)[0] ?? null,
+      tiers,
+      cost,
+      revision,
+    }
+    return { status: 200, body }
+  }
+
+  const auth = async (call: Call): Promise<Reply> => {
+    const request = authRequest(call)
+    const decision = await decide(request, call)
+    const { deny } = Object.fromEntries(call.query)
+    const refused = deny === '403' && !decision.allowed
+    return { status: refused ? 403 : statusOf(decision), headers: headersOf(decision) }
+  }
+
+  const post = (
+    path: string,
+    handle: (call: Call) => Promise<Reply>,
+    role: Role = 'client',
+    longestBody = CHECK_BODY_BYTES,
+  ): Route => ({ method: 'POST', path, role, longestBody, handle: inWords(handle) })
+
+  return [
+    post('/v1/check', check),
+    post('/v1/check/batch', batch, 'client', BATCH_BODY_BYTES),
+    post('/v1/quota', quota),
+    post('/v1/refund', refund),
+    post('/v1/reset', reset, 'operator'),
+    post('/v1/reserve', reserve),
+    post('/v1/settle', settle),
+    post('/v1/renew', renew),
+    post('/v1/release', release),
+    post('/v1/explain', explain, 'reader'),
+    { method: 'GET', path: '/v1/auth', role: 'client', longestBody: 0, handle: inWords(auth) },
+  ]
+}
+
+function inWords(handle: (call: Call) => Promise<Reply>): (call: Call) => Promise<Reply> {
+  return async (call) => {
+    try {
+      return await handle(call)
+    } catch (error) {
+      throw inWireWords(error)
+    }
+  }
+}
+
+/** The idempotency key may come as a header. */
+function withKey(request: Request, { headers }: Call): Request {
+  const key = headers['x-idempotency-key']
+  if (key === undefined) return request
+  if (request.idempotencyKey !== undefined && request.idempotencyKey !== key)
+    throw badField('idempotency_key', 'differs from X-Idempotency-Key; give one of them')
+  return { ...request, idempotencyKey: String(key) }
+}
+
+/** A gateway's request: everything is in headers. */
+function authRequest({ headers }: Call): Request {
+  const text = (name: string): string | undefined => {
+    const value = headers[name]
+    return value === undefined || value === '' ? undefined : String(value)
+  }
+  const subject = readSubjectHeader(text('x-sluice-subject') ?? missing('X-Sluice-Subject'))
+  const [resource, method, cost] = ['resource', 'method', 'cost'].map((name) =>
+    text(`x-sluice-${name}`),
+  )
+  const request: Record<string, unknown> = { subject }
+  if (resource !== undefined) request['resource'] = resource
+  if (method !== undefined) request['method'] = method
+  if (cost !== undefined) request['cost'] = Number(cost)
+  const key = text('x-idempotency-key')
+  if (key !== undefined) request['idempotencyKey'] = key
+  return request as Request
+}
+
+function missing(header: string): never {
+  throw badField(header, 'is missing; expected pairs such as user=42, ip=203.0.113.9')
+}
+
+function unknown(field: string): ServiceError {
+  return new ServiceError(
+    'unknown_receipt',
+    `${field} was not given out here, was changed, or is older than an hour`,
+    { field },
+  )
+}
+
+async function once<T>(honour: () => Promise<T>): Promise<T> {
+  try {
+    return await honour()
+  } catch (error) {
+    if (error instanceof UnderWay)
+      throw new ServiceError(
+        'idempotency_in_progress',
+        'it is being used at this moment, or was cut off',
+      )
+    if (error instanceof Conflict) throw new ServiceError('idempotency_conflict', error.message)
+    if (error instanceof NobodyKnows) throw new ServiceError('store_unavailable', error.message)
+    throw error
+  }
+}

@@ -1,0 +1,80 @@
+/** What the connections of the fast path share, and where they end: by time, by draining, or by being handed over. */
+import type { Socket } from 'node:net'
+import type { Decisions } from '../../../decisions.js'
+import { ServiceError } from '../../../error-codes.js'
+import type { Gate } from '../../../security/gate.js'
+import type { OrdinaryAnswers } from '../ordinary-answers.js'
+import { errorReply } from '../ordinary-answers.js'
+import type { Reply } from '../route.js'
+import { AnswerWriter } from './answer-writer.js'
+import { Connection } from './connection.js'
+import { CheckScanner } from './scan-checks.js'
+
+export interface FastPathParts {
+  readonly decisions: Decisions
+  readonly answers: OrdinaryAnswers
+  readonly gate: Gate
+  readonly isTls: boolean
+  /** Takes over a socket that asks for something else, and what it has sent already. */
+  readonly handOver: (socket: Socket, bytes: Buffer) => void
+  readonly failed: (error: unknown) => void
+}
+
+export class FastPath {
+  readonly decisions: Decisions
+  readonly answers: OrdinaryAnswers
+  readonly gate: Gate
+  readonly isTls: boolean
+  readonly scanner: CheckScanner
+  readonly writer: AnswerWriter
+  isDraining = false
+  /** Milliseconds that only go forward, as of the last sweep: enough for time-outs. */
+  now = performance.now()
+  readonly #connections = new Set<Connection>()
+  readonly #parts: FastPathParts
+
+  constructor(parts: FastPathParts) {
+    this.#parts = parts
+    this.decisions = parts.decisions
+    this.answers = parts.answers
+    this.gate = parts.gate
+    this.isTls = parts.isTls
+    this.scanner = new CheckScanner(parts.decisions.limiter)
+    this.writer = new AnswerWriter(parts.decisions)
+  }
+
+  accept(socket: Socket): void {
+    this.#connections.add(new Connection(socket, this))
+  }
+
+  closed(connection: Connection): void {
+    this.#connections.delete(connection)
+  }
+
+  handOver(connection: Connection, bytes: Buffer): void {
+    this.#connections.delete(connection)
+    this.#parts.handOver(connection.socket, bytes)
+  }
+
+  /** A defect, as an answer. */
+  failed(error: unknown): Reply {
+    this.#parts.failed(error)
+    return errorReply(new ServiceError('internal', 'a defect in Sluice; its log says more'))
+  }
+
+  /** Ends what stands still. */
+  sweep(requestMs: number, idleMs: number): void {
+    this.now = performance.now()
+    for (const connection of this.#connections)
+      if (connection.isOverdue(this.now, requestMs, idleMs)) connection.socket.destroy()
+  }
+
+  /** Ends what is idle. */
+  endIdle(): void {
+    for (const connection of this.#connections) if (connection.isIdle) connection.socket.end()
+  }
+
+  get size(): number {
+    return this.#connections.size
+  }
+}

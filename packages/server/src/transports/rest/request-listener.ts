@@ -1,0 +1,67 @@
+/** The ordinary way of a request through node:http: admitted, routed, read within limits, answered. */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { ServiceError } from '../../error-codes.js'
+import type { Gate } from '../../security/gate.js'
+import type { OrdinaryAnswers } from './ordinary-answers.js'
+import type { Reply } from './route.js'
+
+export interface ListenerParts {
+  readonly answers: OrdinaryAnswers
+  readonly gate: Gate
+  /** Answers say `Connection: close`. */
+  readonly isDraining: () => boolean
+}
+
+export function requestListener({ answers, gate, isDraining }: ListenerParts): RequestListener {
+  return (request, response) => {
+    void answer(request, response)
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = request.url ?? '/'
+    const mark = url.indexOf('?')
+    const path = mark < 0 ? url : url.slice(0, mark)
+    const query = mark < 0 ? '' : url.slice(mark)
+    const { headers } = request
+    const reply = await answers.guarded(path, async () => {
+      gate.admit(headers, answers.isOpen(path))
+      const route = answers.route(path, request.method ?? 'GET')
+      const body = route.method === 'POST' ? await readBody(request, route.longestBody) : null
+      return answers.handle(route, headers, body, query)
+    })
+    if (!response.destroyed) send(request, response, reply)
+  }
+
+  function send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+    const { status, headers = {}, body, contentType = 'application/json' } = reply
+    const bytes =
+      body === undefined
+        ? null
+        : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+    if (bytes !== null) response.setHeader('Content-Type', contentType)
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    // A body that nobody read would be taken for the next request.
+    if (isDraining() || !request.complete) response.setHeader('Connection', 'close')
+    response.setHeader('Content-Length', bytes?.length ?? 0)
+    response.writeHead(status)
+    response.end(bytes ?? undefined)
+  }
+}
+
+function readBody(request: IncomingMessage, longest: number): Promise<Buffer> {
+  const tooLong = new ServiceError('payload_too_large', `the body is longer than ${longest} bytes`)
+  if (Number(request.headers['content-length'] ?? 0) > longest) return Promise.reject(tooLong)
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length > longest) {
+        request.pause()
+        reject(tooLong)
+      } else chunks.push(chunk)
+    })
+    request.on('end', () => resolve(Buffer.concat(chunks)))
+    request.on('error', () => reject(new ServiceError('bad_request', 'the request ended early')))
+  })
+}

@@ -1,0 +1,143 @@
+/**
+ * The REST interface on a port or a Unix socket. Connections begin on the fast path; those that ask for
+ * anything else are handed over to node:http, which never listens itself.
+ */
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Decisions } from '../../decisions.js'
+import type { Gate } from '../../security/gate.js'
+import { FastPath } from './fast/fast-path.js'
+import type { OrdinaryAnswers } from './ordinary-answers.js'
+import { requestListener } from './request-listener.js'
+
+export interface RestServerParts {
+  readonly decisions: Decisions
+  readonly answers: OrdinaryAnswers
+  readonly gate: Gate
+  /** Makes a listener whose connections are encrypted; plain ones unless given. */
+  readonly tls?: (accept: (socket: TLSSocket) => void) => Server
+  /** Whether plain checks take the fast path; spans need the ordinary one. */
+  readonly isFast: boolean
+  readonly failed: (error: unknown) => void
+  readonly limits?: Partial<ConnectionLimits>
+}
+
+export interface ConnectionLimits {
+  readonly maxConnections: number
+  /** For a whole request to arrive, and for answers to be taken. */
+  readonly requestMs: number
+  readonly idleMs: number
+}
+
+const DEFAULT_LIMITS: ConnectionLimits = {
+  maxConnections: 10_000,
+  requestMs: 10_000,
+  idleMs: 75_000,
+}
+
+const SWEEP_MS = 1000
+const LONGEST_HEADERS = 16_384
+
+export class RestServer {
+  readonly #listener: Server
+  readonly #http: HttpServer
+  readonly #fast: FastPath
+  readonly #limits: ConnectionLimits
+  readonly #sockets = new Set<Socket>()
+  #sweeper: ReturnType<typeof setInterval> | undefined
+  isDraining = false
+
+  constructor(parts: RestServerParts) {
+    this.#limits = { ...DEFAULT_LIMITS, ...parts.limits }
+    const { requestMs, idleMs, maxConnections } = this.#limits
+    const { answers, gate } = parts
+    this.#http = createHttpServer(
+      {
+        maxHeaderSize: LONGEST_HEADERS,
+        headersTimeout: requestMs,
+        requestTimeout: requestMs,
+        keepAliveTimeout: idleMs,
+        connectionsCheckingInterval: SWEEP_MS,
+        requireHostHeader: true,
+      },
+      requestListener({ answers, gate, isDraining: () => this.isDraining }),
+    )
+    // It watches the time-outs of its connections from when it listens; these it is given.
+    this.#http.emit('listening')
+    this.#fast = new FastPath({
+      decisions: parts.decisions,
+      answers,
+      gate,
+      isTls: parts.tls !== undefined,
+      handOver: (socket, bytes) => this.#handOver(socket, bytes),
+      failed: parts.failed,
+    })
+    const accept = (socket: Socket) => this.#accept(socket, parts.isFast)
+    this.#listener =
+      parts.tls?.(accept) ?? createServer({ allowHalfOpen: true, noDelay: true }, accept)
+    this.#listener.maxConnections = maxConnections
+  }
+
+  #accept(socket: Socket, isFast: boolean): void {
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+    if (isFast) this.#fast.accept(socket)
+    else this.#http.emit('connection', socket)
+  }
+
+  #handOver(socket: Socket, bytes: Buffer): void {
+    if (socket.destroyed) return
+    if (bytes.length > 0) socket.unshift(bytes)
+    this.#http.emit('connection', socket)
+    socket.resume()
+  }
+
+  /** Where it listens: a port of an address, or a path. */
+  async listen(where: { host: string; port: number } | { path: string }): Promise<string> {
+    await new Promise<void>((resolve, reject) => {
+      this.#listener.once('error', reject)
+      this.#listener.listen(where, () => {
+        this.#listener.off('error', reject)
+        resolve()
+      })
+    })
+    this.#sweeper = setInterval(
+      () => this.#fast.sweep(this.#limits.requestMs, this.#limits.idleMs),
+      SWEEP_MS,
+    )
+    this.#sweeper.unref()
+    if ('path' in where) return where.path
+    const { port } = this.#listener.address() as AddressInfo
+    return `${where.host.includes(':') ? `[${where.host}]` : where.host}:${port}`
+  }
+
+  /** From now on every answer says `Connection: close`; new connections are still taken. */
+  drain(): void {
+    this.isDraining = true
+    this.#fast.isDraining = true
+  }
+
+  /** Takes no more connections, and waits until those that are there have ended; ends them after `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    this.drain()
+    const closed = new Promise<void>((resolve) => this.#listener.close(() => resolve()))
+    const end = performance.now() + graceMs
+    while (this.#sockets.size > 0 && performance.now() < end) {
+      // An idle one may be about to ask: it gets half of the time to do so, and be told to close.
+      if (performance.now() > end - graceMs / 2) {
+        this.#fast.endIdle()
+        this.#http.closeIdleConnections()
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    for (const socket of this.#sockets) socket.destroy()
+    clearInterval(this.#sweeper)
+    this.#http.close()
+    await closed
+  }
+
+  get connections(): number {
+    return this.#sockets.size
+  }
+}
