@@ -9,6 +9,8 @@ import type { Vouchers } from './receipts/vouchers.js'
 /** Sees every decision; must cost next to nothing. */
 export interface Observer {
   decided(decision: DecisionRecord): void
+  /** So many decisions, each of which took so long. */
+  took(transport: string, seconds: number, count: number): void
 }
 
 export interface DecisionsParts {

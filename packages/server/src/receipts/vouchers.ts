@@ -33,7 +33,10 @@ export interface Settled {
 }
 
 export class Vouchers {
-  readonly seal: Seal
+  seal: Seal
+  /** What was sealed before the secret was shared. */
+  #before: Seal | null = null
+  #secret: Uint8Array
   /** Every id starts with it, so that no two instances give the same. */
   readonly instance = randomBytes(6).toString('base64url')
   #count = 0
@@ -42,8 +45,21 @@ export class Vouchers {
   readonly #ids = new WeakMap<object, string>()
 
   constructor(secret: Uint8Array, once: Once) {
+    this.#secret = secret
     this.seal = new Seal(secret)
     this.#once = once
+  }
+
+  /** From now on seals with another secret; what was sealed before is still known. */
+  adopt(secret: Uint8Array): void {
+    if (Buffer.compare(secret, this.#secret) === 0) return
+    this.#secret = secret
+    this.#before = this.seal
+    this.seal = new Seal(secret)
+  }
+
+  #unsealed(sealed: string): string | null {
+    return this.seal.open(sealed) ?? this.#before?.open(sealed) ?? null
   }
 
   /** A number that no other voucher of this process has. */
@@ -97,13 +113,13 @@ export class Vouchers {
 
   /** The hold of a text that was given for one; null: none of ours. */
   openHold(sealed: string, limiter: Limiter): HoldTicket | null {
-    const text = this.seal.open(sealed)
+    const text = this.#unsealed(sealed)
     if (text === null || !text.startsWith(`${HOLD};`)) return null
     return readHold(text.slice(2), limiter.rules)
   }
 
   #open(kind: string, sealed: string, limiter: Limiter): Voucher | null {
-    const text = this.seal.open(sealed)
+    const text = this.#unsealed(sealed)
     if (text === null || !text.startsWith(`${kind};`)) return null
     const end = text.indexOf(';', 2)
     const body = text.slice(end + 1)

@@ -48,8 +48,12 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     return withKey(request, call)
   }
 
-  const decide = async (request: Request, call: Call): Promise<DecisionRecord> =>
-    traced(call.headers, async () => decisions.decide(request))
+  const decide = async (request: Request, call: Call): Promise<DecisionRecord> => {
+    const started = performance.now()
+    const decision = await traced(call.headers, async () => decisions.decide(request))
+    decisions.observer.took('rest', (performance.now() - started) / 1000, 1)
+    return decision
+  }
 
   const check = async (call: Call): Promise<Reply> => {
     const request = single(call)

@@ -43,6 +43,8 @@ export class Connection {
   #ended = false
   /** When the bytes of an unfinished request began to come, an answer began to be waited for, or it was last used. */
   #since: number
+  /** Decisions of this event. */
+  #decided = 0
   #authorized = SPARE
   #host = SPARE
   readonly #onData = (chunk: Buffer) => this.#receive(chunk)
@@ -75,8 +77,11 @@ export class Connection {
       this.#parts = []
       this.#length = 0
     }
+    const started = performance.now()
     const rest = this.#readAll(bytes)
     this.#send()
+    if (this.#decided > 0) this.#took(started, this.#decided)
+    this.#decided = 0
     if (rest === null) return
     if (rest.length > 0) this.#keep(Buffer.from(rest))
     if (this.#isHandingOver && this.#queue.length === 0) this.#handOver()
@@ -145,8 +150,11 @@ export class Connection {
     const closes = this.#closes
     const answer = this.#attempt(() => decisions.decide(request))
     if (answer instanceof Promise || this.#queue.length > 0)
-      this.#wait(Promise.resolve(answer), (decided, to) => writer.single(to, decided, closes))
-    else writer.single(out, answer, closes)
+      this.#waitFor(Promise.resolve(answer), 1, (decided, to) => writer.single(to, decided, closes))
+    else {
+      writer.single(out, answer, closes)
+      this.#decided++
+    }
   }
 
   #answerBatch(bytes: Buffer, start: number, end: number): void {
@@ -156,9 +164,27 @@ export class Connection {
       return this.#answerOrdinarily('/v1/check/batch', bytes, start, end)
     const closes = this.#closes
     const answers = requests.map((request) => this.#attempt(() => decisions.decide(request)))
+    const count = answers.length
     if (this.#queue.length > 0 || answers.some((answer) => answer instanceof Promise))
-      this.#wait(Promise.all(answers), (decided, to) => writer.batch(to, decided, closes))
-    else writer.batch(out, answers as DecisionRecord[], closes)
+      this.#waitFor(Promise.all(answers), count, (all, to) => writer.batch(to, all, closes))
+    else {
+      writer.batch(out, answers as DecisionRecord[], closes)
+      this.#decided += count
+    }
+  }
+
+  #waitFor<T>(answer: Promise<T>, count: number, write: (answer: T, to: BytesOut) => void): void {
+    const started = performance.now()
+    this.#wait(answer, (decided, to) => {
+      write(decided, to)
+      this.#took(started, count)
+    })
+  }
+
+  /** Decisions of one event share its time. */
+  #took(started: number, count: number): void {
+    const seconds = (performance.now() - started) / 1000
+    this.#path.decisions.observer.took('rest', seconds / count, count)
   }
 
   /** The scanner accepts nothing that the limiter refuses, so what is thrown here is a defect. */

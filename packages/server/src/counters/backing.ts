@@ -1,0 +1,76 @@
+/** Where the counters of a service are: in this process and a folder, or in a Redis that instances share. */
+import type { Store } from '@sluice/limiter/transport'
+import type { Settings } from '../config.js'
+import { type Once, OnceInMemory } from '../receipts/once.js'
+import type { Log } from '../telemetry/log.js'
+import type { StoreReading } from '../telemetry/metrics.js'
+import { type Counters, openCounters } from './counters.js'
+import { readRedisAddress } from './redis-address.js'
+import { RedisCounters } from './redis-counters.js'
+
+export interface Backing {
+  readonly kind: 'memory' | 'redis'
+  /** For people. */
+  readonly name: string
+  readonly store: Store
+  readonly once: Once
+  /** Why it did not answer when it was asked first; null: it did. */
+  readonly trouble: string | null
+  /** Keys and bytes in this process; null where they are elsewhere. */
+  size(): { keys: number; bytes: number; evicted: number } | null
+  reading(): StoreReading | null
+  /** Gives the secret that instances share, whenever it is known. */
+  shareSecret(adopt: (secret: Uint8Array) => void): Promise<void>
+  close(): Promise<void>
+}
+
+export async function openBacking(settings: Settings, log: Log): Promise<Backing> {
+  return settings.redis === undefined ? inMemory(settings, log) : inRedis(settings, settings.redis)
+}
+
+function inMemory({ data, maxKeys }: Settings, log: Log): Backing {
+  const counters: Counters = openCounters(data, {
+    store: { maxKeys },
+    log: (line) => log.warn(line),
+    onTrouble: (trouble) => {
+      if (trouble === null) log.info('counters are being written again')
+      else log.error('counters are not being written', { error: trouble.message })
+    },
+  })
+  return {
+    kind: 'memory',
+    name: data,
+    store: counters.store,
+    once: new OnceInMemory(),
+    trouble: null,
+    size: () => counters.store.size,
+    reading: () => null,
+    shareSecret: async () => {},
+    close: () => counters.close(),
+  }
+}
+
+async function inRedis(settings: Settings, address: string): Promise<Backing> {
+  const counters = new RedisCounters(readRedisAddress(address), {
+    prefix: settings.redisPrefix,
+    deadlineMs: settings.redisDeadline,
+    instances: settings.instances,
+  })
+  const trouble = await counters.connected()
+  return {
+    kind: 'redis',
+    name: counters.name,
+    store: counters.store,
+    once: counters.once,
+    trouble,
+    size: () => null,
+    reading: () => ({
+      breaker: counters.health.breaker,
+      clockAheadMs: counters.health.clock?.aheadMs ?? null,
+      durations: counters.durations,
+      errors: counters.errors,
+    }),
+    shareSecret: (adopt) => counters.shareSecret(adopt),
+    close: async () => counters.close(),
+  }
+}

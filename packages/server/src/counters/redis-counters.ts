@@ -1,0 +1,141 @@
+/** Counters in a shared Redis: its client with settings that are safe, timed, and the secret that all instances share. */
+import { randomBytes } from 'node:crypto'
+import type { RedisHealth, SharedStore } from '@sluice/limiter/redis'
+import { ioredisClusterOptions, ioredisOptions, redisStore } from '@sluice/limiter/redis'
+import { Cluster, Redis } from 'ioredis'
+import { OnceInRedis } from '../receipts/once-in-redis.js'
+import { Histogram } from '../telemetry/meter.js'
+import { printRedisAddress, type RedisAddress } from './redis-address.js'
+
+export interface RedisOptions {
+  readonly prefix: string
+  readonly deadlineMs: number
+  readonly instances: number
+}
+
+const READY_WITHIN_MS = 2000
+const MOST_KINDS = 20
+
+export class RedisCounters {
+  readonly store: SharedStore
+  readonly once: OnceInRedis
+  readonly durations = new Map<string, Histogram>()
+  readonly errors = new Map<string, number>()
+  readonly #client: Redis | Cluster
+  readonly #prefix: string
+  readonly #address: RedisAddress
+
+  constructor(address: RedisAddress, { prefix, deadlineMs, instances }: RedisOptions) {
+    this.#address = address
+    this.#prefix = prefix
+    this.#client = connect(address)
+    this.#client.on('error', () => {})
+    this.#time('evalshaBuffer', 'evalsha')
+    this.#time('evalBuffer', 'eval')
+    this.store = redisStore(this.#client, { prefix, deadlineMs, instances })
+    this.once = new OnceInRedis(this.#client, prefix)
+  }
+
+  get name(): string {
+    return printRedisAddress(this.#address)
+  }
+
+  get health(): RedisHealth {
+    return this.store.health
+  }
+
+  /** Measures a command of the client from outside. */
+  #time(method: 'evalshaBuffer' | 'evalBuffer', operation: string): void {
+    const client = this.#client as unknown as Record<
+      string,
+      (...args: unknown[]) => Promise<unknown>
+    >
+    const run = client[method]!.bind(this.#client)
+    const histogram = new Histogram()
+    this.durations.set(operation, histogram)
+    client[method] = async (...args) => {
+      const started = performance.now()
+      try {
+        return await run(...args)
+      } catch (error) {
+        this.#countError(error)
+        throw error
+      } finally {
+        histogram.add((performance.now() - started) / 1000, 1)
+      }
+    }
+  }
+
+  #countError(error: unknown): void {
+    const said = error instanceof Error ? error.message : ''
+    const word = /^[A-Z]{3,20}\b/.exec(said)?.[0] ?? 'connection'
+    const kind = this.errors.has(word) || this.errors.size < MOST_KINDS ? word : 'other'
+    this.errors.set(kind, (this.errors.get(kind) ?? 0) + 1)
+  }
+
+  /** Why it does not answer yet; null once it does. Waits a little. */
+  async connected(): Promise<string | null> {
+    const client = this.#client
+    let last = 'no answer'
+    const hear = (error: Error & { code?: string; lastNodeError?: Error & { code?: string } }) => {
+      const cause = error.lastNodeError ?? error
+      last = cause.code ?? cause.message
+    }
+    client.on('error', hear)
+    try {
+      if (client.status === 'ready') return null
+      await new Promise<void>((resolve) => {
+        client.once('ready', resolve)
+        setTimeout(resolve, READY_WITHIN_MS).unref()
+        client.once('error', () => setTimeout(resolve, 100).unref())
+      })
+      return (client.status as string) === 'ready' ? null : last
+    } finally {
+      client.off('error', hear)
+    }
+  }
+
+  /** Gives the secret that receipts are sealed with, now and whenever Redis is back; the first instance makes it. */
+  async shareSecret(adopt: (secret: Uint8Array) => void): Promise<void> {
+    const share = async () => {
+      const key = `${this.#prefix}:secret`
+      const own = randomBytes(16).toString('hex')
+      try {
+        await this.#client.set(key, own, 'NX')
+        const secret = await this.#client.get(key)
+        if (secret !== null && /^[0-9a-f]{32}$/.test(secret)) adopt(Buffer.from(secret, 'hex'))
+      } catch {
+        // The next time it is ready.
+      }
+    }
+    this.#client.on('ready', () => void share())
+    if (this.#client.status === 'ready') await share()
+  }
+
+  close(): void {
+    this.#client.disconnect()
+  }
+}
+
+function connect(address: RedisAddress): Redis | Cluster {
+  const { kind, hosts, isTls, username, password, database, primary } = address
+  const login = {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(isTls ? { tls: {} } : {}),
+  }
+  if (kind === 'cluster')
+    return new Cluster([...hosts], {
+      ...ioredisClusterOptions,
+      redisOptions: { ...ioredisClusterOptions.redisOptions, ...login },
+    })
+  if (kind === 'sentinel')
+    return new Redis({
+      ...ioredisOptions,
+      ...login,
+      sentinels: [...hosts],
+      name: primary,
+      db: database,
+    })
+  return new Redis({ ...ioredisOptions, ...login, ...hosts[0]!, db: database })
+}

@@ -1,0 +1,89 @@
+/** Certificates from files, read again when they change. A pair that does not fit is refused, and the one before stays. */
+import { readFileSync, statSync } from 'node:fs'
+import { createSecureContext, createServer, type Server, type TLSSocket } from 'node:tls'
+
+export interface TlsFiles {
+  readonly cert: string
+  readonly key: string
+  /** Callers must show a certificate of one of these authorities. */
+  readonly clientCa?: string | undefined
+}
+
+export interface TlsListener {
+  readonly changed: () => void
+  readonly refused: (error: unknown) => void
+}
+
+const LOOK_EVERY_MS = 1000
+
+export class TlsCertificates {
+  readonly #files: TlsFiles
+  readonly #listener: TlsListener
+  readonly #servers = new Set<Server>()
+  #seen: string
+  readonly #timer: ReturnType<typeof setInterval>
+
+  /** Throws where the files cannot be used. */
+  constructor(files: TlsFiles, listener: TlsListener) {
+    this.#files = files
+    this.#listener = listener
+    this.#seen = this.#stamp()
+    createSecureContext(this.#read())
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS)
+    this.#timer.unref()
+  }
+
+  createServer(accept: (socket: TLSSocket) => void): Server {
+    const isMutual = this.#files.clientCa !== undefined
+    const options = {
+      ...this.#read(),
+      allowHalfOpen: true,
+      noDelay: true,
+      minVersion: 'TLSv1.2',
+      handshakeTimeout: 10_000,
+      requestCert: isMutual,
+      rejectUnauthorized: isMutual,
+    } as const
+    const server = createServer(options, accept)
+    // A handshake that fails is the caller's.
+    server.on('tlsClientError', () => {})
+    this.#servers.add(server)
+    return server
+  }
+
+  #read(): { cert: Buffer; key: Buffer; ca?: Buffer } {
+    const { cert, key, clientCa } = this.#files
+    const pair = { cert: readFileSync(cert), key: readFileSync(key) }
+    return clientCa === undefined ? pair : { ...pair, ca: readFileSync(clientCa) }
+  }
+
+  /** What the files are now, as far as can be told without reading them. */
+  #stamp(): string {
+    const { cert, key, clientCa } = this.#files
+    const files = clientCa === undefined ? [cert, key] : [cert, key, clientCa]
+    return files
+      .map((file) => {
+        const { ino, size, mtimeMs } = statSync(file)
+        return `${ino} ${size} ${mtimeMs}`
+      })
+      .join()
+  }
+
+  #look(): void {
+    try {
+      const stamp = this.#stamp()
+      if (stamp === this.#seen) return
+      this.#seen = stamp
+      const context = this.#read()
+      createSecureContext(context)
+      for (const server of this.#servers) server.setSecureContext(context)
+      this.#listener.changed()
+    } catch (error) {
+      this.#listener.refused(error)
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+}

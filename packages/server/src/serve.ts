@@ -1,0 +1,230 @@
+/**
+ * The composition root of the service: everything is made here, started in order and stopped in reverse.
+ * Ready only when it can decide; not ready any more from the moment it is asked to stop.
+ */
+import { randomBytes } from 'node:crypto'
+import { chmodSync, rmSync, statSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { createLimiter, type Limiter, RuleSet } from '@sluice/limiter'
+import type { Settings } from './config.js'
+import { type Backing, openBacking } from './counters/backing.js'
+import { Decisions, type Observer } from './decisions.js'
+import { Vouchers } from './receipts/vouchers.js'
+import { type LoadedRules, loadRules, type RefusedRules } from './rules-file/load-rules.js'
+import { watchRules } from './rules-file/watched-rules.js'
+import { Gate } from './security/gate.js'
+import { TlsCertificates } from './security/tls-files.js'
+import { senseOf } from './startup-sense.js'
+import { Denials } from './telemetry/denials.js'
+import type { Log } from './telemetry/log.js'
+import { Meter } from './telemetry/meter.js'
+import { metricsOf } from './telemetry/metrics.js'
+import { isTracing } from './telemetry/tracing.js'
+import { decisionRoutes } from './transports/rest/decision-routes.js'
+import { operatingRoutes, type Readiness } from './transports/rest/operating-routes.js'
+import { OrdinaryAnswers } from './transports/rest/ordinary-answers.js'
+import { RestServer } from './transports/rest/rest-server.js'
+import { VERSION } from './version.js'
+
+/** All of it is over within ten seconds: the delay before, this, and the writing of counters. */
+const CLOSE_WITHIN_MS = 4000
+
+/** The first rules are faulty: nothing was started. */
+export class FaultyRules extends Error {
+  readonly file: string
+  readonly refused: RefusedRules
+
+  constructor(file: string, refused: RefusedRules) {
+    super(`${file} is refused`)
+    this.file = file
+    this.refused = refused
+  }
+}
+
+export interface ServeParts {
+  readonly settings: Settings
+  readonly log: Log
+  /** A rules file was saved with faults; the rules before stay in force. */
+  readonly refused: (file: string, refused: RefusedRules, revision: number) => void
+}
+
+export interface Service {
+  readonly limiter: Limiter
+  readonly rulesFile: string | null
+  readonly backing: Backing
+  /** Where it listens: `127.0.0.1:4290`, and the path of a socket. */
+  readonly addresses: readonly string[]
+  stop(): Promise<void>
+}
+
+/** What has been started, to be ended in reverse. */
+class Started {
+  readonly #ends: (() => Promise<void> | void)[] = []
+
+  add(end: () => Promise<void> | void): void {
+    this.#ends.push(end)
+  }
+
+  async end(): Promise<void> {
+    for (const end of this.#ends.splice(0).reverse()) await end()
+  }
+}
+
+/** Rejects with UsageError, FaultyRules or what went wrong; then nothing is left running. */
+export async function serve(parts: ServeParts): Promise<Service> {
+  const started = new Started()
+  try {
+    return await start(parts, started)
+  } catch (error) {
+    await started.end()
+    throw error
+  }
+}
+
+async function start(parts: ServeParts, started: Started): Promise<Service> {
+  const { settings, log } = parts
+  const { rulesFile, token } = senseOf(settings)
+  const loaded = rulesFile === null ? null : await firstRules(rulesFile)
+  if (loaded === null) log.warn('there are no rules: everything is allowed', { code: 'no_rules' })
+  for (const warning of loaded?.warnings ?? []) log.warn(warning)
+
+  const backing = await openBacking(settings, log)
+  started.add(() => backing.close())
+  const rules = loaded?.rules ?? RuleSet.compile({})
+  const limiter = createLimiter({ rules, store: backing.store })
+  started.add(() => limiter.close())
+  const vouchers = new Vouchers(randomBytes(16), backing.once)
+  await backing.shareSecret((secret) => vouchers.adopt(secret))
+
+  const meter = new Meter()
+  const denials = new Denials(log, () => limiter.rules.namespace)
+  started.add(() => denials.close())
+  const observer: Observer = {
+    decided: (decision) => {
+      meter.decided(decision)
+      if (!decision.allowed) denials.note(decision)
+    },
+    took: (transport, seconds, count) => meter.took(transport, seconds, count),
+  }
+  const decisions = new Decisions({ limiter, vouchers, observer, headerFamilies: settings.headers })
+
+  const servers: RestServer[] = []
+  let phase: 'starting' | 'ready' | 'stopping' = 'starting'
+  const readiness = (): Readiness =>
+    phase === 'ready' ? readyNow(limiter, backing) : { ready: false, reason: phase }
+  const metrics = metricsOf({
+    meter,
+    version: VERSION,
+    namespace: () => limiter.rules.namespace,
+    revision: () => limiter.revision,
+    connections: () => servers.reduce((sum, server) => sum + server.connections, 0),
+    store: () => backing.reading(),
+    memory: () => backing.size(),
+  })
+  const failed = (error: unknown) => {
+    const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    log.error('a defect', { code: 'internal', error: said })
+  }
+  const routes = [
+    ...decisionRoutes(decisions),
+    ...operatingRoutes({ readiness, metrics, version: VERSION }),
+  ]
+  const answers = new OrdinaryAnswers(routes, failed)
+  const certificates = certificatesOf(settings, log)
+  started.add(() => certificates?.close())
+
+  const listen = async (gate: Gate, where: Parameters<RestServer['listen']>[0]) => {
+    const limits = {
+      maxConnections: settings.maxConnections,
+      requestMs: settings.requestTimeout,
+      idleMs: settings.idleTimeout,
+    }
+    const common = { decisions, answers, gate, isFast: !isTracing(), failed, limits }
+    const isPlain = certificates === null || 'path' in where
+    const server = new RestServer(
+      isPlain ? common : { ...common, tls: (accept) => certificates.createServer(accept) },
+    )
+    const address = await server.listen(where)
+    servers.push(server)
+    return address
+  }
+  started.add(async () => {
+    await Promise.all(servers.map((server) => server.close(CLOSE_WITHIN_MS)))
+  })
+  const { host, port, socket } = settings
+  const addresses = [await listen(new Gate(token), { host, port })]
+  if (socket !== undefined) {
+    removeStale(socket)
+    addresses.push(await listen(new Gate(token, true), { path: socket }))
+    chmodSync(socket, 0o660)
+  }
+  if (loaded !== null) {
+    const watched = follow(rulesFile!, loaded, limiter, parts)
+    started.add(() => watched.close())
+  }
+  phase = 'ready'
+
+  const stop = async () => {
+    phase = 'stopping'
+    for (const server of servers) server.drain()
+    await wait(settings.drainDelay)
+    await started.end()
+  }
+  let stopping: Promise<void> | undefined
+  return { limiter, rulesFile, backing, addresses, stop: () => (stopping ??= stop()) }
+}
+
+async function firstRules(file: string): Promise<LoadedRules> {
+  const loaded = await loadRules(file)
+  if ('faults' in loaded) throw new FaultyRules(file, loaded)
+  return loaded
+}
+
+function follow(file: string, loaded: LoadedRules, limiter: Limiter, parts: ServeParts) {
+  const { log, refused } = parts
+  return watchRules(
+    file,
+    async (event) => {
+      if ('faults' in event) return refused(file, event, limiter.revision)
+      if (event.changes.length > 0) await limiter.changeRules(event.rules)
+      for (const warning of event.warnings) log.warn(warning)
+      const { revision } = limiter
+      log.info(`rules of ${file} are in force`, { revision, count: event.rules.rules.length })
+      for (const change of event.changes) log.info(change, { revision })
+    },
+    { loaded },
+  )
+}
+
+function readyNow(limiter: Limiter, backing: Backing): Readiness {
+  const breaker = backing.reading()?.breaker
+  return {
+    ready: true,
+    rules: { revision: limiter.revision, count: limiter.rules.rules.length },
+    store: breaker === undefined ? { kind: backing.kind } : { kind: backing.kind, breaker },
+  }
+}
+
+function certificatesOf(settings: Settings, log: Log): TlsCertificates | null {
+  const { tlsCert, tlsKey, tlsClientCa } = settings
+  if (tlsCert === undefined || tlsKey === undefined) return null
+  return new TlsCertificates(
+    { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa },
+    {
+      changed: () => log.info('new certificates are in use'),
+      refused: (error) =>
+        log.error('new certificates are refused; those before stay in use', {
+          error: error instanceof Error ? error.message : String(error),
+        }),
+    },
+  )
+}
+
+/** A socket that nobody listens on any more is in the way. */
+function removeStale(path: string): void {
+  try {
+    if (statSync(path).isSocket()) rmSync(path)
+  } catch {
+    // There is none.
+  }
+}

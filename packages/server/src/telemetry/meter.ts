@@ -1,0 +1,188 @@
+/**
+ * Counts decisions in typed arrays while they are made, and is read when somebody asks. Labels come from
+ * the rules, never from a request; rules beyond the first two hundred share one. Hot code: a decision
+ * costs one lookup and two additions.
+ */
+import {
+  type CompiledRule,
+  DEGRADED,
+  DEGRADED_REASONS,
+  type DecisionRecord,
+  FIRST_VERDICT,
+  REMAINING,
+  STATUS,
+  UNCOUNTED,
+  VERDICT_WIDTH,
+  YES,
+} from '@sluice/limiter/transport'
+import type { Observer } from '../decisions.js'
+
+export const OUTCOMES = [
+  'allowed',
+  'limited',
+  'blocked',
+  'exempt',
+  'shadow_limited',
+  'failed_open',
+  'failed_closed',
+] as const
+const [ALLOWED, LIMITED, BLOCKED, EXEMPT, SHADOW_LIMITED, FAILED_OPEN, FAILED_CLOSED] = [
+  0, 1, 2, 3, 4, 5, 6,
+]
+const WIDTH = OUTCOMES.length
+const MOST_RULES = 200
+const MINUTE_MS = 60_000
+
+/** Upper bounds in seconds. */
+export const BUCKETS = [
+  0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
+]
+
+export class Histogram {
+  /** How many were at most each bound, and above the last; not added up. */
+  readonly counts = new Float64Array(BUCKETS.length + 1)
+  sum = 0
+
+  add(seconds: number, count: number): void {
+    let i = 0
+    while (i < BUCKETS.length && seconds > BUCKETS[i]!) i++
+    this.counts[i]! += count
+    this.sum += seconds * count
+  }
+}
+
+/** What decisions are counted under. */
+interface Label {
+  readonly rule: string
+  readonly scope: string
+}
+
+const NO_RULE: Label = { rule: '', scope: '' }
+const OTHER: Label = { rule: '_other', scope: '' }
+
+export class Meter implements Observer {
+  readonly labels: Label[] = [NO_RULE, OTHER]
+  readonly #slots = new Map<string, number>()
+  #slotOf = new WeakMap<CompiledRule, number>()
+  #lastRule: CompiledRule | null = null
+  #lastSlot = 0
+  #counts: Float64Array = new Float64Array(16 * WIDTH)
+  /** The fullest subject of each rule in this minute, and in the one before. */
+  #peaks: Float64Array = new Float64Array(16)
+  #peaksBefore: Float64Array = new Float64Array(16)
+  #minuteEnds = 0
+  readonly degraded = new Float64Array(DEGRADED_REASONS.length)
+  readonly durations = new Map<string, Histogram>()
+
+  decided(decision: DecisionRecord): void {
+    const { verdicts, topRule, topAt, transaction } = decision
+    const { rules } = transaction
+    if (topRule < 0) this.#countListed(decision)
+    else {
+      const slot = this.#slot(rules[topRule]!)
+      const status = verdicts[topAt + STATUS]!
+      let outcome = decision.allowed ? ALLOWED : LIMITED
+      if (status >= UNCOUNTED) outcome = decision.allowed ? FAILED_OPEN : FAILED_CLOSED
+      else {
+        const used = 1 - verdicts[topAt + REMAINING]! / burstAt(rules, topRule, topAt)
+        if (used > this.#peaks[slot]!) this.#peaks[slot] = used
+      }
+      this.#counts[slot * WIDTH + outcome!]!++
+    }
+    const degraded = verdicts[DEGRADED]!
+    if (degraded !== 0) this.degraded[degraded - 1]!++
+    for (let i = 0; i < rules.length; i++) if (rules[i]!.shadow) this.#countShadow(decision, i)
+  }
+
+  #countListed(decision: DecisionRecord): void {
+    const outcome = decision.allowed ? (decision.exempt ? EXEMPT : ALLOWED) : BLOCKED
+    this.#counts[outcome!]!++
+  }
+
+  #countShadow({ verdicts, transaction }: DecisionRecord, index: number): void {
+    let at = FIRST_VERDICT
+    for (let i = 0; i < index; i++) at += transaction.rules[i]!.limits.length * VERDICT_WIDTH
+    const rule = transaction.rules[index]!
+    for (let j = 0; j < rule.limits.length; j++, at += VERDICT_WIDTH) {
+      const status = verdicts[at + STATUS]!
+      if (status === YES || status >= UNCOUNTED) continue
+      this.#counts[this.#slot(rule) * WIDTH + SHADOW_LIMITED!]!++
+      return
+    }
+  }
+
+  #slot(rule: CompiledRule): number {
+    if (rule === this.#lastRule) return this.#lastSlot
+    let slot = this.#slotOf.get(rule)
+    if (slot === undefined) {
+      slot = this.#newSlot(rule)
+      this.#slotOf.set(rule, slot)
+    }
+    this.#lastRule = rule
+    this.#lastSlot = slot
+    return slot
+  }
+
+  #newSlot({ name, scope }: CompiledRule): number {
+    const key = `${name}|${scope}`
+    const known = this.#slots.get(key)
+    if (known !== undefined) return known
+    if (this.#slots.size >= MOST_RULES) return 1
+    const slot = this.labels.push({ rule: name, scope }) - 1
+    this.#slots.set(key, slot)
+    if ((slot + 1) * WIDTH > this.#counts.length) {
+      this.#counts = grown(this.#counts)
+      this.#peaks = grown(this.#peaks)
+      this.#peaksBefore = grown(this.#peaksBefore)
+    }
+    return slot
+  }
+
+  /** So many decisions, each of which took so long. */
+  took(transport: string, seconds: number, count: number): void {
+    let histogram = this.durations.get(transport)
+    if (histogram === undefined) {
+      histogram = new Histogram()
+      this.durations.set(transport, histogram)
+    }
+    histogram.add(seconds, count)
+  }
+
+  /** Decisions by label and outcome, those that there were. */
+  *decisions(): IterableIterator<Label & { outcome: string; count: number }> {
+    for (const [slot, label] of this.labels.entries()) {
+      for (const [i, outcome] of OUTCOMES.entries()) {
+        const count = this.#counts[slot * WIDTH + i]!
+        if (count > 0) yield { ...label, outcome, count }
+      }
+    }
+  }
+
+  /** How full the fullest subject of each rule was within the last minute or two. */
+  *peaks(now: number): IterableIterator<{ rule: string; ratio: number }> {
+    if (now >= this.#minuteEnds) {
+      const isRecent = now < this.#minuteEnds + MINUTE_MS
+      this.#peaksBefore = isRecent ? this.#peaks : new Float64Array(this.#peaks.length)
+      this.#peaks = new Float64Array(this.#peaks.length)
+      this.#minuteEnds = now + MINUTE_MS
+    }
+    for (const [slot, { rule }] of this.labels.entries()) {
+      if (slot === 0) continue
+      const ratio = Math.max(this.#peaks[slot]!, this.#peaksBefore[slot]!)
+      if (ratio > 0) yield { rule, ratio: Math.min(1, ratio) }
+    }
+  }
+}
+
+/** What the limit holds whose verdict stands at `at`. */
+function burstAt(rules: readonly CompiledRule[], rule: number, at: number): number {
+  let first = FIRST_VERDICT
+  for (let i = 0; i < rule; i++) first += rules[i]!.limits.length * VERDICT_WIDTH
+  return rules[rule]!.limits[(at - first) / VERDICT_WIDTH]!.numbers.burst
+}
+
+function grown(array: Float64Array): Float64Array {
+  const larger = new Float64Array(array.length * 2)
+  larger.set(array)
+  return larger
+}

@@ -1,0 +1,258 @@
+/** The OpenAPI document, from the schemas and one line about each operation. */
+import { ERROR_CODES, type ErrorCode } from '../../error-codes.js'
+import { SCHEMAS, type Schema } from './schemas.js'
+
+interface Operation {
+  readonly path: string
+  readonly method: 'get' | 'post'
+  readonly id: string
+  readonly summary: string
+  /** The body; none for a GET. */
+  readonly takes?: string
+  /** The body of 200; null: none. */
+  readonly gives: string | null
+  /** Also the body of a denial. */
+  readonly isDecision?: true
+  readonly parameters?: readonly Schema[]
+  readonly errors: readonly ErrorCode[]
+  readonly isOpen?: true
+}
+
+const BAD: readonly ErrorCode[] = ['bad_request', 'unauthorized', 'forbidden', 'payload_too_large']
+const ONCE: readonly ErrorCode[] = ['idempotency_conflict', 'store_unavailable']
+
+const header = (name: string, description: string, more: Schema = {}): Schema => ({
+  name,
+  in: 'header',
+  description,
+  schema: { type: 'string' },
+  ...more,
+})
+const KEY = header('X-Idempotency-Key', 'Instead of `idempotency_key`.')
+
+export const OPERATIONS: readonly Operation[] = [
+  {
+    path: '/v1/check',
+    method: 'post',
+    id: 'check',
+    summary: 'Decides, and takes what it allows',
+    takes: 'Check',
+    gives: 'Decision',
+    isDecision: true,
+    parameters: [KEY],
+    errors: [...BAD, 'idempotency_conflict'],
+  },
+  {
+    path: '/v1/check/batch',
+    method: 'post',
+    id: 'checkBatch',
+    summary:
+      'Decides up to 1000 checks, each in itself all or nothing; one that is malformed, and none is counted',
+    takes: 'Batch',
+    gives: 'Results',
+    errors: BAD,
+  },
+  {
+    path: '/v1/quota',
+    method: 'post',
+    id: 'quota',
+    summary: 'What a check would answer now; takes nothing, and a no is 200 too',
+    takes: 'Check',
+    gives: 'Decision',
+    errors: BAD,
+  },
+  {
+    path: '/v1/refund',
+    method: 'post',
+    id: 'refund',
+    summary: 'Gives back by receipt, at most what was taken and once; without one it is a grant',
+    takes: 'Refund',
+    gives: 'Refunded',
+    errors: [...BAD, 'unknown_receipt', ...ONCE],
+  },
+  {
+    path: '/v1/reset',
+    method: 'post',
+    id: 'reset',
+    summary: 'Gives back all that a subject has used',
+    takes: 'Reset',
+    gives: 'ResetCount',
+    errors: [...BAD, 'store_unavailable'],
+  },
+  {
+    path: '/v1/reserve',
+    method: 'post',
+    id: 'reserve',
+    summary: 'Takes an estimate, to be settled within an hour',
+    takes: 'Check',
+    gives: 'Reservation',
+    isDecision: true,
+    parameters: [KEY],
+    errors: [...BAD, 'idempotency_conflict'],
+  },
+  {
+    path: '/v1/settle',
+    method: 'post',
+    id: 'settle',
+    summary: 'Corrects an estimate to what was used, once; again it answers the same',
+    takes: 'Settle',
+    gives: 'Settled',
+    errors: [...BAD, 'unknown_receipt', ...ONCE],
+  },
+  {
+    path: '/v1/renew',
+    method: 'post',
+    id: 'renew',
+    summary: 'Makes a hold live on',
+    takes: 'Hold',
+    gives: 'Renewed',
+    errors: [...BAD, 'lost'],
+  },
+  {
+    path: '/v1/release',
+    method: 'post',
+    id: 'release',
+    summary: "Releases a hold; twice frees nobody else's",
+    takes: 'Hold',
+    gives: 'Released',
+    errors: BAD,
+  },
+  {
+    path: '/v1/explain',
+    method: 'post',
+    id: 'explain',
+    summary: 'Which rules apply and why, which do not, and what would be decided; takes nothing',
+    takes: 'Check',
+    gives: 'Explanation',
+    errors: BAD,
+  },
+  {
+    path: '/v1/auth',
+    method: 'get',
+    id: 'auth',
+    summary: 'A check by headers, for gateways that only know statuses',
+    gives: null,
+    isDecision: true,
+    parameters: [
+      header('X-Sluice-Subject', 'Who asks: `user=42, ip=203.0.113.9`.', { required: true }),
+      header('X-Sluice-Resource', 'What is asked for.'),
+      header('X-Sluice-Method', 'Its method.'),
+      header('X-Sluice-Cost', 'Requests to be charged.', {
+        schema: { type: 'integer', minimum: 1, maximum: 100_000 },
+      }),
+      {
+        name: 'deny',
+        in: 'query',
+        description: 'The status of a no, where 429 is not understood.',
+        schema: { type: 'string', enum: ['403', '429'] },
+      },
+    ],
+    errors: ['bad_request', 'unauthorized', 'forbidden'],
+  },
+  {
+    path: '/healthz',
+    method: 'get',
+    id: 'health',
+    summary: 'Whether the process runs',
+    gives: 'Health',
+    errors: ['forbidden'],
+    isOpen: true,
+  },
+  {
+    path: '/readyz',
+    method: 'get',
+    id: 'readiness',
+    summary: 'Whether it can decide and is not about to stop; 503 if not',
+    gives: 'Readiness',
+    errors: ['forbidden'],
+    isOpen: true,
+  },
+  {
+    path: '/metrics',
+    method: 'get',
+    id: 'metrics',
+    summary: "Counts in Prometheus's text format",
+    gives: null,
+    errors: ['unauthorized', 'forbidden'],
+  },
+  {
+    path: '/v1/openapi.json',
+    method: 'get',
+    id: 'openapi',
+    summary: 'This document',
+    gives: null,
+    errors: ['unauthorized', 'forbidden'],
+  },
+]
+
+const json = (schema: Schema): Schema => ({ 'application/json': { schema } })
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
+
+const DECISION_HEADERS: Schema = Object.fromEntries(
+  [
+    'X-RateLimit-Limit',
+    'X-RateLimit-Remaining',
+    'X-RateLimit-Reset',
+    'RateLimit',
+    'RateLimit-Policy',
+  ].map((name) => [name, { schema: { type: 'string' } }]),
+)
+
+function responsesOf({ gives, isDecision, errors, id }: Operation): Schema {
+  const responses: Record<string, Schema> = {}
+  const answer = gives === null ? {} : { content: json(ref(gives)) }
+  responses['200'] = { description: isDecision === true ? 'Allowed' : 'Done', ...answer }
+  if (isDecision === true) {
+    responses['200'] = { ...responses['200'], headers: DECISION_HEADERS }
+    const no = gives === null ? {} : { content: json(ref(gives)) }
+    responses['429'] = { description: 'Denied', headers: DECISION_HEADERS, ...no }
+    responses['503'] = { description: 'A rule refuses what it cannot count', ...no }
+    responses['403'] = { description: 'Blocked, or forbidden', content: json({}) }
+  }
+  if (id === 'readiness')
+    responses['503'] = { description: 'Not ready', content: json(ref('Readiness')) }
+  for (const code of errors) {
+    const status = String(ERROR_CODES[code].status)
+    responses[status] ??= { description: ERROR_CODES[code].meaning, content: json(ref('Error')) }
+  }
+  if (isDecision === true && gives !== null)
+    responses['403'] = {
+      description: 'Blocked, or forbidden',
+      content: json({ anyOf: [ref(gives), ref('Error')] }),
+    }
+  return responses
+}
+
+export function openApiOf(version: string): Schema {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const operation of OPERATIONS) {
+    const { path, method, id, summary, takes, parameters, isOpen } = operation
+    const item = paths[path] ?? {}
+    item[method] = {
+      operationId: id,
+      summary,
+      ...(parameters === undefined ? {} : { parameters }),
+      ...(takes === undefined
+        ? {}
+        : { requestBody: { required: true, content: json(ref(takes)) } }),
+      ...(isOpen === true ? { security: [] } : {}),
+      responses: responsesOf(operation),
+    }
+    paths[path] = item
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Sluice',
+      version,
+      description: 'Decides, for every request an API receives, whether it may pass now.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    security: [{}, { token: [] }],
+    paths,
+    components: {
+      schemas: SCHEMAS,
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+    },
+  }
+}
