@@ -11,6 +11,8 @@ describe('a fault in print', () => {
       'rules.a: is bad (mend it)',
     )
     expect(printFault({ path: 'rules.a', message: 'is bad' })).toBe('rules.a: is bad')
+    const fault = { path: 'rules.a', message: 'is bad', expected: 'good', hint: 'mend it' }
+    expect(printFault(fault)).toBe('rules.a: is bad; expected good (mend it)')
     expect(printFault({ path: '', message: 'is bad' })).toBe('is bad')
   })
 })

@@ -3,9 +3,14 @@
 export interface Fault {
   /** Where in the document: `rules.search.limits[1]`. Empty for the whole. */
   readonly path: string
+  /** Says what is wrong, of what the path names: `unknown unit "mon"`; `is missing`. */
   readonly message: string
+  /** What would have been right: `s, min, h, d or w`. */
+  readonly expected?: string
   /** What to do about it. */
   readonly hint?: string
+  /** The field at `path` whose name is meant, rather than its value. */
+  readonly key?: string
   /** Which part of the text is meant, where the value is a text. */
   readonly offset?: number
   readonly length?: number
@@ -13,8 +18,9 @@ export interface Fault {
 
 export function printFault(fault: Fault): string {
   const where = fault.path === '' ? '' : `${fault.path}: `
+  const expected = fault.expected === undefined ? '' : `; expected ${fault.expected}`
   const hint = fault.hint === undefined ? '' : ` (${fault.hint})`
-  return `${where}${fault.message}${hint}`
+  return `${where}${fault.message}${expected}${hint}`
 }
 
 /** Quotes what was written, cut to a length that a person reads. */

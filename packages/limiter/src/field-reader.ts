@@ -25,17 +25,11 @@ export class FieldReader {
     return undefined
   }
 
-  fault(field: string, message: string, hint?: string): undefined {
-    const path = this.pathOf(field)
-    this.#faults.push(hint === undefined ? { path, message } : { path, message, hint })
+  fault(field: string, message: string, more: Pick<Fault, 'expected' | 'hint'> = {}): undefined {
+    this.#faults.push({ path: this.pathOf(field), message, ...more })
   }
 
-  /** Notes a fault of something inside this object that has a path of its own. */
-  faultAt(path: string, message: string): void {
-    this.#faults.push({ path, message })
-  }
-
-  note(fault: Fault): void {
+  note(fault: Fault): undefined {
     this.#faults.push(fault)
   }
 
@@ -56,10 +50,13 @@ export class FieldReader {
     return Object.hasOwn(this.#fields, field) ? this.#fields[field] : undefined
   }
 
-  refuseUnknown(known: readonly string[]): void {
-    for (const field of Object.keys(this.#fields)) {
-      if (!known.includes(field))
-        this.fault('', `unknown field ${quote(field)}${didYouMean(field, known)}`)
+  /** `where` names the object for the fault's words; the document itself needs no name. */
+  refuseUnknown(known: readonly string[], where = ''): void {
+    const place = where === '' ? '' : ` in ${where}`
+    for (const key of Object.keys(this.#fields)) {
+      if (known.includes(key)) continue
+      const message = `unknown field ${quote(key)}${place}${didYouMean(key, known)}`
+      this.#faults.push({ path: this.#path, message, key })
     }
   }
 
@@ -82,6 +79,7 @@ export class FieldReader {
     const word = words.find((known) => known === value)
     if (word !== undefined) return word
     const near = typeof value === 'string' ? didYouMean(value, words) : ''
-    return this.fault(field, `unknown ${field} ${quote(value)}; expected ${list(words)}${near}`)
+    const expected = `${list(words)}${near}`
+    return this.fault(field, `unknown ${field} ${quote(value)}`, { expected })
   }
 }

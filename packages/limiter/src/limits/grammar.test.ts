@@ -161,7 +161,11 @@ describe('a mistake in a limit', () => {
       'unknown word "UTC"; expected in and a time zone (1 per calendar day in Europe/Berlin)',
       'UTC',
     ],
-    ['8 concurrent', 'expected "for" and a time-out after "concurrent" (8 concurrent for 60s)', ''],
+    [
+      '8 concurrent',
+      'no time-out after "concurrent"; expected "for" and a duration: 8 concurrent for 60s',
+      '',
+    ],
     [
       '8 concurrent for 60',
       '"60" is not a duration; expected one such as 30s, 5m or 1h (write 60s)',
@@ -172,7 +176,7 @@ describe('a mistake in a limit', () => {
       `unknown word "pre"; expected per or concurrent; did you mean "per"? (${EXAMPLES})`,
       'pre',
     ],
-    ['10', `"10" of what? Expected a limit ${EXAMPLES}`, ''],
+    ['10', `"10" says no time; expected a limit ${EXAMPLES}`, ''],
     ['', `an empty limit; expected one ${EXAMPLES}`, ''],
     ['0/s', 'an amount of 0 would admit nobody; use a block', '0/s'],
     ['2000000000/s', `the amount 2000000000 ${RANGE}`, '2000000000/s'],

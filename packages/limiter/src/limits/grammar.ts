@@ -29,9 +29,19 @@ class Refused {
   constructor(readonly fault: Fault) {}
 }
 
-function refuse(word: Word, message: string, hint?: string): never {
-  const place = { offset: word.offset, length: word.text.length }
-  throw new Refused({ path: '', message, ...place, ...(hint === undefined ? {} : { hint }) })
+function refuse(
+  word: Word,
+  message: string,
+  { expected, hint }: { expected?: string; hint?: string | undefined } = {},
+): never {
+  throw new Refused({
+    path: '',
+    message,
+    ...(expected === undefined ? {} : { expected }),
+    ...(hint === undefined ? {} : { hint }),
+    offset: word.offset,
+    length: word.text.length,
+  })
 }
 
 /** The limit, or the first fault of the text. Calendars without a zone are in `timezone`. */
@@ -56,7 +66,7 @@ export function isFault(result: Limit | Fault): result is Fault {
 }
 
 function readLimit(words: readonly Word[], end: Word, timezone: string): Limit {
-  const first = words[0] ?? refuse(end, `an empty limit; expected one ${EXAMPLES}`)
+  const first = words[0] ?? refuse(end, 'an empty limit', { expected: `one ${EXAMPLES}` })
   const slash = first.text.indexOf('/')
   if (slash >= 0) {
     const amount = readAmount({ ...first, text: first.text.slice(0, slash) })
@@ -67,25 +77,23 @@ function readLimit(words: readonly Word[], end: Word, timezone: string): Limit {
   }
   const amount = readAmount(first)
   const second =
-    words[1] ?? refuse(end, `${quote(first.text)} of what? Expected a limit ${EXAMPLES}`)
+    words[1] ??
+    refuse(end, `${quote(first.text)} says no time`, { expected: `a limit ${EXAMPLES}` })
   const third = words[2] ?? { ...end, text: '' }
   if (second.text === 'concurrent') {
     if (third.text !== 'for')
-      refuse(
-        third,
-        `expected "for" and a time-out after "concurrent"`,
-        `${first.text} concurrent for 60s`,
-      )
+      refuse(third, 'no time-out after "concurrent"', {
+        expected: `"for" and a duration: ${first.text} concurrent for 60s`,
+      })
     const window = readDuration(words[3] ?? end, first.text, words[4])
     noMore(words[4])
     return simple('concurrency', amount, window)
   }
   if (second.text !== 'per') {
-    refuse(
-      second,
-      `unknown word ${quote(second.text)}; expected per or concurrent${didYouMean(second.text, ['per', 'concurrent'])}`,
-      EXAMPLES,
-    )
+    refuse(second, `unknown word ${quote(second.text)}`, {
+      expected: `per or concurrent${didYouMean(second.text, ['per', 'concurrent'])}`,
+      hint: EXAMPLES,
+    })
   }
   if (third.text === 'calendar') return readCalendar(amount, words.slice(3), end, timezone)
   return readModifier(amount, readDuration(third, first.text, words[3]), words.slice(3))
@@ -101,7 +109,7 @@ function readAmount(word: Word): number {
     const hint = /^[0-9.]+$/.test(word.text)
       ? 'a limit of 0.5/s is written "1 per 2s"'
       : 'amounts are written 1000, 1_000, 20k or 5M'
-    return refuse(word, `${quote(word.text)} is not a whole number`, hint)
+    return refuse(word, `${quote(word.text)} is not a whole number`, { hint })
   }
   return amount
 }
@@ -109,7 +117,7 @@ function readAmount(word: Word): number {
 function refuseUnit(word: Word, amount: string): never {
   const hint = word.text === 'ms' ? 'windows start at 1s' : unitHint(word.text, amount)
   const written = word.text === '' ? 'no unit' : `unknown unit ${quote(word.text)}`
-  return refuse(word, `${written}; expected ${list(RATE_UNITS)}`, hint)
+  return refuse(word, written, { expected: list(RATE_UNITS), hint })
 }
 
 function readDuration(word: Word, amount: string, next: Word | undefined): number {
@@ -117,11 +125,10 @@ function readDuration(word: Word, amount: string, next: Word | undefined): numbe
   if (duration === undefined) {
     const bare = /^[0-9][0-9_]*$/.test(word.text)
     const unit = next !== undefined && isUnit(next.text) ? next.text : 's'
-    return refuse(
-      word,
-      `${quote(word.text)} is not a duration; expected one such as 30s, 5m or 1h`,
-      bare ? `write ${word.text}${unit}` : undefined,
-    )
+    return refuse(word, `${quote(word.text)} is not a duration`, {
+      expected: 'one such as 30s, 5m or 1h',
+      hint: bare ? `write ${word.text}${unit}` : undefined,
+    })
   }
   if (typeof duration === 'object') {
     const digits = word.text.length - duration.unit.length
@@ -136,24 +143,20 @@ function readCalendar(amount: number, words: readonly Word[], end: Word, timezon
   if (calendar === undefined) {
     const written =
       unit.text === '' ? 'no calendar unit' : `unknown calendar unit ${quote(unit.text)}`
-    return refuse(
-      unit,
-      `${written}; expected ${list(CALENDAR_UNITS)}${didYouMean(unit.text, CALENDAR_UNITS)}`,
-    )
+    const expected = `${list(CALENDAR_UNITS)}${didYouMean(unit.text, CALENDAR_UNITS)}`
+    return refuse(unit, written, { expected })
   }
   if (preposition === undefined) return calendarLimit(amount, calendar, timezone)
   if (preposition.text !== 'in') {
-    refuse(
-      preposition,
-      `unknown word ${quote(preposition.text)}; expected in and a time zone`,
-      `${amount} per calendar ${calendar} in Europe/Berlin`,
-    )
+    refuse(preposition, `unknown word ${quote(preposition.text)}`, {
+      expected: 'in and a time zone',
+      hint: `${amount} per calendar ${calendar} in Europe/Berlin`,
+    })
   }
   if (!isTimeZone(zone.text)) {
-    refuse(
-      zone,
-      `unknown time zone ${quote(zone.text)}; expected a name such as Europe/Berlin${nearestTimeZone(zone.text)}`,
-    )
+    refuse(zone, `unknown time zone ${quote(zone.text)}`, {
+      expected: `a name such as Europe/Berlin${nearestTimeZone(zone.text)}`,
+    })
   }
   noMore(more)
   return calendarLimit(amount, calendar, zone.text)
@@ -175,7 +178,8 @@ function readModifier(amount: number, window: number, words: readonly Word[]): L
     case 'fixed':
       return alone('fixed_window')
     case 'burst': {
-      const burst = number() ?? refuse(word, '"burst" needs a number', `burst ${2 * amount}`)
+      const hint = `burst ${2 * amount}`
+      const burst = number() ?? refuse(word, '"burst" needs a number', { hint })
       noMore(more)
       return simple('token_bucket', amount, window, burst)
     }
@@ -190,10 +194,9 @@ function readModifier(amount: number, window: number, words: readonly Word[]): L
       return simple('leaky_bucket', amount, window, queue + 1)
     }
     default:
-      return refuse(
-        word,
-        `unknown word ${quote(word.text)}; expected ${list(MODIFIERS)}${didYouMean(word.text, MODIFIERS)}`,
-      )
+      return refuse(word, `unknown word ${quote(word.text)}`, {
+        expected: `${list(MODIFIERS)}${didYouMean(word.text, MODIFIERS)}`,
+      })
   }
 }
 

@@ -22,7 +22,7 @@ describe('a field of a limit', () => {
     [
       'that is unknown is told the nearest',
       { amount: 1, windw: '1s', window: '1s' },
-      [`${at}: unknown field "windw"; did you mean "window"?`],
+      [`${at}: unknown field "windw" in a limit; did you mean "window"?`],
     ],
     [
       'that does not go with the algorithm is refused',

@@ -68,7 +68,7 @@ const GOES_WITH: Record<Algorithm, readonly string[]> = {
 
 /** The limit, or undefined after noting every fault. */
 export function readLongForm(reader: FieldReader, timezone: string): Limit | undefined {
-  reader.refuseUnknown(FIELDS)
+  reader.refuseUnknown(FIELDS, 'a limit')
   if (reader.has('capacity') || reader.has('refill_rate')) return readRefill(reader, timezone)
   if (reader.has('calendar')) return readCalendar(reader, timezone)
   let algorithm = reader.oneOf('algorithm', ALGORITHMS)
@@ -104,16 +104,15 @@ function readRefill(reader: FieldReader, timezone: string): Limit | undefined {
   const text = reader.text('refill_rate')
   if (text === undefined) {
     if (!reader.has('refill_rate'))
-      reader.fault('refill_rate', 'is missing; expected one such as 500/s')
+      reader.fault('refill_rate', 'is missing', { expected: 'one such as 500/s' })
     return undefined
   }
   const rate = parseLimit(text, timezone)
-  if (isFault(rate)) return reader.fault('refill_rate', rate.message, rate.hint)
+  if (isFault(rate)) return reader.note({ ...rate, path: reader.pathOf('refill_rate') })
   if (rate.algorithm !== 'token_bucket' || rate.burst !== rate.amount)
-    return reader.fault(
-      'refill_rate',
-      `${quote(text)} is more than a rate; expected one such as 500/s`,
-    )
+    return reader.fault('refill_rate', `${quote(text)} is more than a rate`, {
+      expected: 'one such as 500/s',
+    })
   return capacity === undefined ? undefined : inRange(reader, { ...rate, burst: capacity })
 }
 
@@ -137,7 +136,7 @@ export function readTimeZone(reader: FieldReader): string | undefined {
 function refuseStrays(reader: FieldReader, known: readonly string[], what: string): void {
   for (const field of FIELDS) {
     if (reader.has(field) && !known.includes(field))
-      reader.fault(field, `does not go with ${what}; expected ${list(known)}`)
+      reader.fault(field, `does not go with ${what}`, { expected: list(known) })
   }
 }
 
@@ -146,12 +145,8 @@ function readAmount(reader: FieldReader, field: string): number | undefined {
   const amount = typeof written === 'string' ? parseAmount(written) : written
   if (isAmount(amount)) return amount
   if (field === 'queue' && amount === 0) return 0
-  return reader.fault(
-    field,
-    written === undefined
-      ? `is missing; expected ${AMOUNT_RANGE}`
-      : `${quote(written)} is not ${AMOUNT_RANGE}`,
-  )
+  if (written === undefined) return reader.fault(field, 'is missing', { expected: AMOUNT_RANGE })
+  return reader.fault(field, `${quote(written)} is not ${AMOUNT_RANGE}`)
 }
 
 function readDuration(reader: FieldReader, field: string): number | undefined {
@@ -159,7 +154,7 @@ function readDuration(reader: FieldReader, field: string): number | undefined {
   const duration = typeof written === 'string' ? parseDuration(written) : undefined
   if (typeof duration === 'number') return duration
   const what = written === undefined ? 'is missing' : `${quote(written)} is not a duration`
-  return reader.fault(field, `${what}; expected a text such as 30s, 5m or 1h`)
+  return reader.fault(field, what, { expected: 'a text such as 30s, 5m or 1h' })
 }
 
 function inRange(reader: FieldReader, limit: Limit): Limit | undefined {

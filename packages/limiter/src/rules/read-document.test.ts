@@ -1,8 +1,9 @@
 /** Rules documents: every fault at once with its place, what is refused, and what is only warned about. */
 import { describe, expect, it } from 'vitest'
 import { SluiceError } from '../errors.js'
-import { printFault } from '../faults.js'
+import { type Fault, printFault } from '../faults.js'
 import { createLimiter, type RulesDocument } from '../index.js'
+import { readDocument } from './read-document.js'
 import { RuleSet } from './rule-set.js'
 
 function faultsOf(document: unknown): string[] {
@@ -19,6 +20,19 @@ function faultsOf(document: unknown): string[] {
 const LIMITS = { limits: '10/s' } as const
 
 describe('a document', () => {
+  it('says of a field that it does not know which one, and of a text which part is wrong', () => {
+    const rules = { keys: { scope: 'user', tires: {}, limits: ['10/s', '1000/mon'] } }
+    const [field, unit] = readDocument({ rules }) as Fault[]
+    expect(field).toMatchObject({ path: 'rules.keys', key: 'tires' })
+    expect(unit).toMatchObject({
+      path: 'rules.keys.limits[1]',
+      message: 'unknown unit "mon"',
+      expected: 's, min, h, d or w',
+      offset: 5,
+      length: 3,
+    })
+  })
+
   it('is refused with everything that is wrong, each fault at its place', () => {
     const document = {
       version: 2,
@@ -55,7 +69,7 @@ describe('a document', () => {
         "scopes[1]: 5 is not a scope's name",
         'tiers.pro[1]: "acme" is not a scope:value',
         'tiers.!: "!" is not a tier\'s name',
-        'rules.keys: unknown field "tires"; did you mean "tiers"?',
+        'rules.keys: unknown field "tires" in rule keys; did you mean "tiers"?',
         'rules.keys.limits[1]: unknown unit "mon"; expected s, min, h, d or w (a month has no fixed length: "1000 per calendar month" or "1000 per 30d")',
         `rules.bad name: the name "bad name" is not ${list}`,
         'rules.empty.scope: is missing; expected user, api_key, ip, org, global or a name of your own',
@@ -80,7 +94,7 @@ describe('a document', () => {
         'blocks[1].until: "tomorrow" is not a time such as 2026-12-31 or 2026-12-31T12:00:00Z',
         'blocks[1].reason: 5 is not a text',
         'blocks[2]: the scope global has no values',
-        'overrides[0]: unknown field "untli"; did you mean "until"?',
+        'overrides[0]: unknown field "untli" in an override; did you mean "until"?',
         'overrides[0].rule: "flag" is not the name of a rule; did you mean "flags"?',
         'overrides[1]: 5 is not an override',
       ].sort(),
@@ -100,7 +114,7 @@ describe('a document', () => {
       Array.from({ length: 30 }, (_, i) => [`r${i}`, { scope: `s${i}`, units: 'x' }]),
     )
     expect(() => RuleSet.compile({ rules } as never)).toThrow(
-      /^60 faults in the rules:\n {2}rules\.r0: unknown field "units"; did you mean "unit"\?\n[^]*and 40 more$/,
+      /^60 faults in the rules:\n {2}rules\.r0: unknown field "units" in rule r0; did you mean "unit"\?\n[^]*and 40 more$/,
     )
     expect(() =>
       RuleSet.compile({ rules: { a: { scope: 'user', limits: '1/x' } } } as never),

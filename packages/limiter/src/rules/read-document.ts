@@ -6,7 +6,7 @@ import { readTimeZone } from '../limits/long-form.js'
 import type { FailureMode } from './document.js'
 import { patternKey } from './pattern.js'
 import { readCosts } from './read-costs.js'
-import { type ReadContext, readLimits, readRule } from './read-rule.js'
+import { DEFAULT_RULE, type ReadContext, readLimits, readRule } from './read-rule.js'
 import type { Entry, Override, Rule, RuleBook } from './rule.js'
 import { NAMESPACE, readValue, SCOPE, TIER } from './words.js'
 
@@ -25,7 +25,6 @@ export const DOCUMENT_FIELDS = [
   'exemptions',
   'blocks',
 ]
-const DEFAULT_RULE = 'default'
 
 class DocumentReader implements ReadContext {
   readonly faults: Fault[] = []
@@ -52,10 +51,9 @@ class DocumentReader implements ReadContext {
     if (reader === undefined) return undefined
     reader.refuseUnknown(DOCUMENT_FIELDS)
     if (reader.has('version') && reader.get('version') !== 1)
-      reader.fault(
-        'version',
-        `${quote(reader.get('version'))} is not a version known here; expected 1`,
-      )
+      reader.fault('version', `${quote(reader.get('version'))} is not a version known here`, {
+        expected: '1',
+      })
     const namespace = reader.text('namespace') ?? 'default'
     if (!NAMESPACE.test(namespace))
       reader.fault('namespace', `${quote(namespace)} is not a namespace's name`)
@@ -86,7 +84,7 @@ class DocumentReader implements ReadContext {
     if (written === undefined) return 64
     const defaults = FieldReader.of(written, 'defaults', 'an object', this.faults)
     if (defaults === undefined) return 64
-    defaults.refuseUnknown(['failure_mode', 'ipv6_prefix'])
+    defaults.refuseUnknown(['failure_mode', 'ipv6_prefix'], 'defaults')
     this.failureMode = defaults.oneOf('failure_mode', ['open', 'closed', 'local']) ?? 'local'
     const prefix = defaults.get('ipv6_prefix') ?? 64
     if (isAmount(prefix) && prefix <= 128) return prefix
@@ -254,14 +252,16 @@ class DocumentReader implements ReadContext {
     return fields.fault('until', `${quote(until)} is not a time such as ${example}`)
   }
 
-  #readOverrides(reader: FieldReader, rules: readonly (Rule | null)[]): Override[] {
+  #readOverrides(reader: FieldReader, all: readonly (Rule | null)[]): Override[] {
     const list = this.array(reader.get('overrides'), 'overrides', 'overrides')
+    const rules = byName(list.length === 0 ? [] : all)
     return list.flatMap(([path, written]) => {
       const fields = FieldReader.of(written, path, 'an override', this.faults)
       if (fields === undefined) return []
-      fields.refuseUnknown(['scope', 'value', 'rule', 'limits', 'until', 'reason'])
+      fields.refuseUnknown(['scope', 'value', 'rule', 'limits', 'until', 'reason'], 'an override')
       for (const field of ['scope', 'value', 'rule'])
-        if (!fields.has(field)) fields.fault(field, `is missing; expected the ${WANTED[field]}`)
+        if (!fields.has(field))
+          fields.fault(field, 'is missing', { expected: `the ${WANTED[field]}` })
       const [scope, value, rule] = [fields.text('scope'), fields.text('value'), fields.text('rule')]
       const limits = readLimits(fields, 'limits', this.timezone)
       const end = this.#readEnd(fields)
@@ -282,17 +282,28 @@ class DocumentReader implements ReadContext {
     fields: FieldReader,
     scope: string,
     name: string,
-    rules: readonly (Rule | null)[],
+    rules: ReadonlyMap<string, Rule>,
   ): void {
-    const named = rules.flatMap((rule) =>
-      rule?.name === name || rule?.family === name ? [rule] : [],
-    )
-    const names = rules.flatMap((rule) => rule?.name ?? [])
-    if (named.length === 0)
-      fields.fault('rule', `${quote(name)} is not the name of a rule${didYouMean(name, names)}`)
-    else if (named[0]!.scope !== scope)
-      fields.fault('scope', `is ${quote(scope)}, and ${name} counts by ${named[0]!.scope}`)
+    const named = rules.get(name)
+    if (named === undefined)
+      fields.fault(
+        'rule',
+        `${quote(name)} is not the name of a rule${didYouMean(name, rules.keys())}`,
+      )
+    else if (named.scope !== scope)
+      fields.fault('scope', `is ${quote(scope)}, and ${name} counts by ${named.scope}`)
   }
+}
+
+/** By name and by family; of a family the first. */
+function byName(rules: readonly (Rule | null)[]): Map<string, Rule> {
+  const named = new Map<string, Rule>()
+  for (const rule of rules) {
+    if (rule === null) continue
+    named.set(rule.name, rule)
+    if (!named.has(rule.family)) named.set(rule.family, rule)
+  }
+  return named
 }
 
 const WANTED: Record<string, string> = {

@@ -31,6 +31,8 @@ const FIELDS = [
 const NOT_IN_FORCE_YET = ['rollout', 'reach', 'shards', 'lease']
 const FAILURE_MODES: readonly FailureMode[] = ['open', 'closed', 'local']
 const MOST_LIMITS = 16
+/** What the document's default rule is called. */
+export const DEFAULT_RULE = 'default'
 
 /** What the parts of a document need of the whole. */
 export interface ReadContext {
@@ -44,7 +46,7 @@ export interface ReadContext {
 
 /** The rule and one more for each of its tiers; what is faulty is noted and left out. */
 export function readRule(name: string, reader: FieldReader, context: ReadContext): Rule[] {
-  reader.refuseUnknown(FIELDS)
+  reader.refuseUnknown(FIELDS, name === DEFAULT_RULE ? 'default_rule' : `rule ${name}`)
   if (!NAME.test(name))
     reader.fault(
       '',
@@ -53,10 +55,9 @@ export function readRule(name: string, reader: FieldReader, context: ReadContext
   const scope = reader.text('scope')
   if (scope === undefined) {
     if (!reader.has('scope'))
-      reader.fault(
-        'scope',
-        'is missing; expected user, api_key, ip, org, global or a name of your own',
-      )
+      reader.fault('scope', 'is missing', {
+        expected: 'user, api_key, ip, org, global or a name of your own',
+      })
   } else if (!SCOPE.test(scope))
     reader.fault(
       'scope',
@@ -177,7 +178,7 @@ export function sortedMethods(methods: readonly string[] | null): string[] | nul
 
 export function readLimits(reader: FieldReader, field: string, timezone: string): Limit[] {
   if (!reader.has(field)) {
-    reader.fault(field, 'is missing; expected one or more, such as 10/s')
+    reader.fault(field, 'is missing', { expected: 'one or more, such as 10/s' })
     return []
   }
   return readLimitList(reader.get(field), reader.pathOf(field), reader, timezone)
@@ -190,9 +191,10 @@ function readLimitList(
   timezone: string,
 ): Limit[] {
   const list = Array.isArray(value) ? value : [value]
-  if (list.length === 0) owner.faultAt(path, 'is empty; expected one or more limits, such as 10/s')
+  const expected = 'one or more limits, such as 10/s'
+  if (list.length === 0) owner.note({ path, message: 'is empty', expected })
   if (list.length > MOST_LIMITS)
-    owner.faultAt(path, `has ${list.length} limits; at most ${MOST_LIMITS}`)
+    owner.note({ path, message: `has ${list.length} limits; at most ${MOST_LIMITS}` })
   const limits: Limit[] = []
   for (const [i, item] of list.slice(0, MOST_LIMITS).entries()) {
     const at = Array.isArray(value) ? `${path}[${i}]` : path
