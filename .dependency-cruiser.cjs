@@ -27,8 +27,9 @@ module.exports = {
       'faults',
       'field-reader',
       'errors',
+      'slices',
     ]),
-    only('stores know rules', 'store/', ['store/', 'rules/', 'algorithms/', 'errors']),
+    only('stores know rules', 'store/', ['store/', 'rules/', 'algorithms/', 'errors', 'slices']),
     only('resilience knows the port, and falls back to memory', 'resilience/', [
       'resilience/',
       'store/store',
@@ -36,6 +37,7 @@ module.exports = {
       'rules/',
       'limits/',
       'algorithms/',
+      'slices',
     ]),
     {
       name: 'the limiter knows the port, never a store',

@@ -3,6 +3,8 @@
  * the store answers at once is decided without a promise. Hot code: what is read again and again is
  * kept, and nothing is allocated before the transaction.
  */
+
+import type { LimitNumbers } from './algorithms/limit-numbers.js'
 import { type Clock, microseconds } from './clock.js'
 import type { State } from './decision.js'
 import { DecisionRecord } from './decision-record.js'
@@ -12,6 +14,7 @@ import type { CompiledRule } from './rules/compiled-rule.js'
 import type { Entry } from './rules/rule.js'
 import type { RuleSet } from './rules/rule-set.js'
 import { carryEffect } from './rules/succession.js'
+import { drain, type Slices } from './slices.js'
 import {
   ALLOWED,
   type Answer,
@@ -36,22 +39,40 @@ export class Decider {
   readonly #clock: Clock
   readonly #asked = new CheckedRequest()
   readonly #warnings = new WarningMemory()
+  /** Counts the changes of rules that were in force. */
+  revision = 0
+  /** Counts those that were begun. */
+  #changes = 0
 
   constructor(rules: RuleSet, store: Store, clock: Clock) {
     this.rules = rules
     this.store = store
     this.isSync = store.isSync === true
     this.#clock = clock
-    this.#scopes = new Set(rules.scopes)
-    carryEffect(rules, null, this.now())
-    store.use(rules)
+    this.#scopes = new Set()
+    drain(this.use(rules))
   }
 
-  use(rules: RuleSet): void {
-    carryEffect(rules, this.rules, this.now())
+  /**
+   * Puts these rules in force. What comes before and after may be done in slices; the change itself is one
+   * step, so every decision is wholly under the old rules or wholly under the new. A later change wins:
+   * one that it overtakes is given up.
+   */
+  *use(rules: RuleSet): Slices<void> {
+    const change = ++this.#changes
+    const changed = yield* carryEffect(rules, this.revision === 0 ? null : this.rules)
+    if (change !== this.#changes) return
+    this.#takeEffect(rules, changed)
+    const rest = this.store.use(rules)
+    if (rest !== undefined) yield* rest
+  }
+
+  #takeEffect(rules: RuleSet, changed: readonly LimitNumbers[]): void {
+    const now = this.now()
+    for (const numbers of changed) numbers.since = now
     this.rules = rules
+    this.revision++
     for (const scope of rules.scopes) this.#scopes.add(scope)
-    this.store.use(rules)
   }
 
   /** Microseconds. */

@@ -18,6 +18,7 @@ import { differences, type Reservation, ReservationRecord, type Settlement } fro
 import type { RulesDocument } from './rules/document.js'
 import { explainMatch, type MatchExplanation } from './rules/explain.js'
 import { RuleSet } from './rules/rule-set.js'
+import { drain, inSlices, type Pace } from './slices.js'
 import { type Answer, costOf, type HoldPlace, type LimitChange } from './store/store.js'
 import { newHoldId } from './transaction.js'
 
@@ -45,7 +46,6 @@ export interface RateLimiter<Scope extends string = string> {
 
 export class Limiter<Scope extends string = string> implements RateLimiter<Scope> {
   readonly #decider: Decider
-  #revision = 1
 
   /** @internal */
   constructor(decider: Decider) {
@@ -59,7 +59,7 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
 
   /** Counts the changes of rules. */
   get revision(): number {
-    return this.#revision
+    return this.#decider.revision
   }
 
   /** Decides, and takes what it allows. Rejects for a bad request, never for a denial. */
@@ -228,19 +228,30 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
     const match = listed
       ? { applied: [], setAside: [], absentScopes: [] }
       : explainMatch(rules, asked, transaction.rules, transaction.now)
-    return { decision, ...match, tiers, cost, revision: this.#revision }
+    return { decision, ...match, tiers, cost, revision: this.revision }
   }
 
   /** Swaps the rules whole. What subjects have used carries over; throws with every fault, and then changes nothing. */
   setRules(rules: RulesDocument<Scope> | RuleSet): void {
     const next = rules instanceof RuleSet ? rules : RuleSet.compile(rules)
+    this.#refuseStranger(next)
+    drain(this.#decider.use(next))
+  }
+
+  /**
+   * The same for very many rules, without a long pause: deciding goes on under the old rules up to one
+   * instant, and under the new ones from then. A later change wins; one that it overtakes is given up.
+   */
+  async changeRules(rules: RuleSet, pace?: Pace): Promise<void> {
+    this.#refuseStranger(rules)
+    await inSlices(this.#decider.use(rules), pace)
+  }
+
+  #refuseStranger(next: RuleSet): void {
     const { namespace } = this.#decider.rules
-    if (next.namespace !== namespace) {
-      const message = `the rules are of namespace ${next.namespace}, the limiter of ${namespace}`
-      throw new SluiceError('invalid_options', message, { field: 'namespace' })
-    }
-    this.#decider.use(next)
-    this.#revision++
+    if (next.namespace === namespace) return
+    const message = `the rules are of namespace ${next.namespace}, the limiter of ${namespace}`
+    throw new SluiceError('invalid_options', message, { field: 'namespace' })
   }
 
   async close(): Promise<void> {

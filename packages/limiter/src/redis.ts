@@ -4,6 +4,7 @@ import { didYouMean, quote } from './faults.js'
 import type { BreakerState } from './resilience/breaker.js'
 import { SafetyNet } from './resilience/safety-net.js'
 import type { RuleSet } from './rules/rule-set.js'
+import type { Slices } from './slices.js'
 import { Keys } from './store/redis/keys.js'
 import { type RedisClient, redisPort } from './store/redis/redis-client.js'
 import { RedisStore, type RedisStoreParts } from './store/redis/redis-store.js'
@@ -59,8 +60,8 @@ class BeatingStore extends RedisStore implements SharedStore {
     this.#clock = parts.clock
   }
 
-  override use(rules: RuleSet): void {
-    super.use(rules)
+  override *use(rules: RuleSet): Slices<void> {
+    yield* super.use(rules)
     if (this.#timer !== undefined) return
     this.#timer = setInterval(() => void this.beat(), BEAT_MS)
     this.#timer.unref()

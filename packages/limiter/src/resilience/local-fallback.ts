@@ -3,6 +3,7 @@
  * process's memory with this instance's fair part of the limit, starting at the last known level's part;
  * when the store is back, what was used here is told to it before the row is next asked for.
  */
+
 import { BUCKET } from '../algorithms/limit-numbers.js'
 import {
   GO_AT,
@@ -16,6 +17,7 @@ import {
 } from '../algorithms/verdict.js'
 import type { CompiledRule, Family } from '../rules/compiled-rule.js'
 import type { RuleSet } from '../rules/rule-set.js'
+import type { Slices } from '../slices.js'
 import { MemoryStore } from '../store/memory/memory-store.js'
 import {
   ALLOWED,
@@ -276,8 +278,8 @@ export class LocalFallback implements Store {
     }
   }
 
-  use(rules: RuleSet): void {
-    this.#memory.use(rules)
+  *use(rules: RuleSet): Slices<void> {
+    yield* this.#memory.use(rules)
     this.#scaled.lookAgain()
   }
 

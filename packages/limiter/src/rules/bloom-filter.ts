@@ -11,15 +11,14 @@ export class BloomFilter {
   readonly #words: Int32Array
   #second = 0
 
-  constructor(texts: Iterable<string>, count: number) {
+  constructor(count: number) {
     let bits = 1024
     while (bits < count * BITS_PER_TEXT && bits < 2 ** 31) bits *= 2
     this.#mask = bits - 1
     this.#words = new Int32Array(bits / 32)
-    for (const text of texts) this.#add(text)
   }
 
-  #add(text: string): void {
+  add(text: string): void {
     let place = this.#hash(text)
     for (let i = 0; i < PROBES; i++) {
       const bit = place & this.#mask

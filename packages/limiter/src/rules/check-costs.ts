@@ -74,12 +74,11 @@ function addressesOf(value: Rule['value']): (IpAddress | null)[] {
 }
 
 function faultsOf(compiled: CompiledRule, cost: Cost): Fault[] {
-  const methods = cost.methods === null ? '' : `${cost.methods.join('|')} `
   return variants(compiled).flatMap((variant) =>
     variant.limits
       .filter(({ numbers }) => cost.cost > numbers.burst)
       .map(({ limit }) => ({
-        path: `costs.${methods}${cost.resource}`,
+        path: `costs.${cost.key}`,
         message: `costs ${cost.cost} ${cost.unit}, and ${variant.name} (${printLimit(limit)}) never admits more than ${limit.burst} at once`,
         hint: 'lower the cost, or raise the burst',
       })),

@@ -32,7 +32,7 @@ export function readCosts(table: readonly [string, unknown][], faults: Fault[]):
       const place = JSON.stringify([patternKey(pattern), sortedMethods(methods), unit])
       if (seen.has(place)) refuse('has a cost already')
       seen.add(place)
-      read.push({ resource, pattern, methods: sortedMethods(methods), unit, cost })
+      read.push({ key, resource, pattern, methods: sortedMethods(methods), unit, cost })
     }
   }
   return read

@@ -4,23 +4,19 @@
  * a lookup.
  */
 import { invalidRules } from '../errors.js'
+import { drain, type Slices } from '../slices.js'
 import type { Asked } from './asked.js'
+import { assemble, type PatternCosts, type RuleSetParts } from './assembly.js'
 import { checkCosts } from './check-costs.js'
-import { CompiledRule, Family } from './compiled-rule.js'
+import type { CompiledRule, Family } from './compiled-rule.js'
 import type { RulesDocument } from './document.js'
-import { PatternTrie } from './pattern-trie.js'
-import { type Combinations, combinationsOf, OTHER_METHOD, PatternRules, Plan } from './plan.js'
+import type { PatternTrie } from './pattern-trie.js'
+import { type Combinations, combinationsOf, OTHER_METHOD, type PatternRules, Plan } from './plan.js'
 import { readDocument } from './read-document.js'
-import type { Cost, Rule, RuleBook } from './rule.js'
+import type { Cost, RuleBook } from './rule.js'
 import { select } from './select.js'
-import { SubjectList } from './subject-list.js'
+import type { SubjectList } from './subject-list.js'
 import { TwoGenerations } from './two-generations.js'
-import { BUILT_IN_SCOPES } from './words.js'
-
-/** The costs under one pattern. */
-interface PatternCosts {
-  readonly list: Cost[]
-}
 
 /** Plans of one combination of patterns, by method; methods that no rule states share one. */
 interface ResourcePlans {
@@ -42,10 +38,14 @@ interface Combination {
 }
 
 export class RuleSet {
+  /** The document as it was checked and understood. */
+  readonly book: RuleBook
   readonly namespace: string
   readonly ipv6Prefix: number
   readonly warnings: readonly string[]
   readonly rules: readonly CompiledRule[]
+  /** The default rule too. */
+  readonly all: readonly CompiledRule[]
   readonly families: ReadonlyMap<string, Family>
   readonly defaultRule: CompiledRule | null
   readonly blocks: SubjectList
@@ -59,78 +59,51 @@ export class RuleSet {
 
   readonly #tiers: RuleBook['tiers']
   readonly #byName: ReadonlyMap<string, CompiledRule>
-  readonly #patterns = new PatternTrie<PatternRules>()
-  readonly #costs = new PatternTrie<PatternCosts>()
+  readonly #patterns: PatternTrie<PatternRules>
+  readonly #costs: PatternTrie<PatternCosts>
   readonly #byResource = new TwoGenerations<string, ResourcePlans>(4096)
   readonly #byPatterns: Combination = { next: new Map(), plans: undefined }
   #combinations = 0
 
-  private constructor(book: RuleBook) {
+  private constructor(parts: RuleSetParts) {
+    const { book } = parts
+    this.book = book
     this.namespace = book.namespace
     this.ipv6Prefix = book.ipv6Prefix
     this.warnings = book.warnings
-    this.#tiers = book.tiers
-    const families = new Map<string, Family>()
-    this.families = families
-    const compile = (rule: Rule) => {
-      let family = families.get(rule.family)
-      if (family === undefined) {
-        family = new Family(book.namespace, rule.scope, rule.family)
-        families.set(rule.family, family)
-      }
-      return new CompiledRule(rule, family)
-    }
-    this.rules = book.rules.map(compile)
-    this.defaultRule = book.defaultRule?.enabled ? compile(book.defaultRule) : null
-    this.#byName = new Map(this.all.map((compiled) => [compiled.name, compiled]))
-    for (const compiled of this.rules) {
-      if (!compiled.rule.enabled) continue
-      this.#patterns.getOrAdd(compiled.rule.pattern, () => new PatternRules()).add(compiled)
-    }
-    for (const cost of book.costs)
-      this.#costs.getOrAdd(cost.pattern, () => ({ list: [] })).list.push(cost)
-    this.#override(book)
-    this.blocks = new SubjectList(book.blocks)
-    this.exemptions = new SubjectList(book.exemptions)
+    this.rules = parts.rules
+    this.all = parts.all
+    this.families = parts.families
+    this.defaultRule = parts.defaultRule
+    this.blocks = parts.blocks
+    this.exemptions = parts.exemptions
     this.hasLists = !this.blocks.isEmpty || !this.exemptions.isEmpty
-    this.usesCidrs =
-      this.rules.some((compiled) => compiled.rule.scope === 'ip' && compiled.rule.value !== null) ||
-      book.blocks.concat(book.exemptions).some((entry) => typeof entry.value !== 'string')
-    this.scopes = new Set([
-      ...BUILT_IN_SCOPES,
-      ...book.scopes,
-      ...book.tiers.keys(),
-      ...this.blocks.scopes,
-      ...this.exemptions.scopes,
-      ...this.all.map((compiled) => compiled.scope),
-    ])
-  }
-
-  /** The default rule too. */
-  get all(): readonly CompiledRule[] {
-    return this.defaultRule === null ? this.rules : [...this.rules, this.defaultRule]
+    this.scopes = parts.scopes
+    this.usesCidrs = parts.usesCidrs
+    this.#tiers = book.tiers
+    this.#byName = parts.byName
+    this.#patterns = parts.patterns
+    this.#costs = parts.costs
   }
 
   /** Throws with every fault. */
   static compile(document: RulesDocument): RuleSet {
     const book = readDocument(document)
     if (Array.isArray(book)) throw invalidRules(book)
-    const rules = new RuleSet(book)
+    const rules = drain(RuleSet.assemble(book))
     const faults = checkCosts(book, rules)
     if (faults.length > 0) throw invalidRules(faults)
     return rules
   }
 
-  #override(book: RuleBook): void {
-    for (const override of book.overrides) {
-      for (const { rule, family } of this.all) {
-        if (rule.scope !== override.scope) continue
-        if (rule.name !== override.rule && rule.family !== override.rule) continue
-        const list = family.overrides.get(override.value) ?? []
-        list.push(new CompiledRule(rule, family, override))
-        family.overrides.set(override.value, list)
-      }
-    }
+  /** The same in slices, of a document that was checked: another thread's `compile(document).book`. */
+  static *assemble(book: RuleBook): Slices<RuleSet> {
+    return new RuleSet(yield* assemble(book))
+  }
+
+  /** The rule, or the tier's variant, of this name. */
+  named(name: string): CompiledRule | undefined {
+    return this.#byName.get(name)
   }
 
   /** The plan of a resource that was asked for not long ago; undefined if it was not. */

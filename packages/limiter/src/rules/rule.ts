@@ -43,6 +43,8 @@ export interface Override extends Entry {
 }
 
 export interface Cost {
+  /** Methods and resource as written: its name in the document's table. */
+  readonly key: string
   readonly resource: string
   readonly pattern: Pattern
   readonly methods: readonly string[] | null

@@ -2,26 +2,42 @@
  * When a rule set takes effect. A bucket whose amount changed is converted at the moment of the change,
  * so every limit carries the time from which its numbers hold; unchanged ones keep theirs.
  */
+import type { LimitNumbers } from '../algorithms/limit-numbers.js'
+import { type Slices, STEP } from '../slices.js'
 import type { CompiledRule } from './compiled-rule.js'
 import type { RuleSet } from './rule-set.js'
 
-export function carryEffect(next: RuleSet, before: RuleSet | null, now: number): void {
-  const known = new Map(before === null ? [] : everyRule(before))
-  for (const [name, rule] of everyRule(next)) {
-    const old = known.get(name)
-    for (const limit of rule.limits) {
+/** Gives unchanged limits their time, and answers the others: these get theirs at the moment of the change. */
+export function* carryEffect(next: RuleSet, before: RuleSet | null): Slices<LimitNumbers[]> {
+  const changed: LimitNumbers[] = []
+  let looked = 0
+  for (const [rule, value] of everyRule(next)) {
+    const old = before === null ? undefined : counterpart(before, rule, value)
+    for (const { id, numbers } of rule.limits) {
       const same = old?.limits.find(
-        (other) => other.id === limit.id && other.numbers.amount === limit.numbers.amount,
+        (other) => other.id === id && other.numbers.amount === numbers.amount,
       )
-      limit.numbers.since = same?.numbers.since ?? now
+      if (same === undefined) changed.push(numbers)
+      else numbers.since = same.numbers.since
     }
+    if (++looked % STEP === 0) yield
   }
+  return changed
 }
 
-/** Overrides too, each by its rule and whose it is. */
-function* everyRule(rules: RuleSet): IterableIterator<[string, CompiledRule]> {
-  for (const rule of rules.all) yield [rule.name, rule]
+/** Overrides too, each with whose it is. */
+function* everyRule(rules: RuleSet): IterableIterator<[CompiledRule, string | null]> {
+  for (const rule of rules.all) yield [rule, null]
   for (const { overrides } of rules.families.values())
-    for (const [value, list] of overrides)
-      for (const rule of list) yield [JSON.stringify([rule.name, value]), rule]
+    for (const [value, list] of overrides) for (const rule of list) yield [rule, value]
+}
+
+function counterpart(
+  before: RuleSet,
+  { name, family }: CompiledRule,
+  value: string | null,
+): CompiledRule | undefined {
+  if (value === null) return before.named(name)
+  const overrides = before.families.get(family.name)?.overrides.get(value)
+  return overrides?.findLast((other) => other.name === name)
 }

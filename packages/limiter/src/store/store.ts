@@ -2,9 +2,11 @@
  * Where counters live. A store takes a whole transaction, every limit of every rule or none, and
  * answers with numbers; it answers at once where it can, so that deciding from memory costs no promise.
  */
+
 import { STATUS, YES } from '../algorithms/verdict.js'
 import type { CompiledLimit, CompiledRule, Family } from '../rules/compiled-rule.js'
 import type { RuleSet } from '../rules/rule-set.js'
+import type { Slices } from '../slices.js'
 
 export interface Transaction {
   readonly rules: readonly CompiledRule[]
@@ -114,8 +116,8 @@ export interface Store {
   renew(hold: HoldPlace, now: number): Answer<number | null>
   /** Whether anything was held: not what had expired. */
   release(hold: HoldPlace, now: number): Answer<boolean>
-  /** These rules are in force now; rows of families that are gone may be forgotten. */
-  use(rules: RuleSet): void
+  /** These rules are in force now; rows of families that are gone may be forgotten, in slices. */
+  use(rules: RuleSet): Slices<void> | void
   close(): Answer<void>
 }
 

@@ -1,4 +1,5 @@
 /** Counters in this process's memory: exact, without timers, bounded in keys. */
+
 import { type Beside, charge, grant, RESET, refund, reset } from '../../algorithms/algorithm.js'
 import { type Holds, renewHold } from '../../algorithms/concurrency.js'
 import { BUCKET, CONCURRENCY, type LimitNumbers } from '../../algorithms/limit-numbers.js'
@@ -6,6 +7,7 @@ import { GIVEN_BACK, MARK, MARK_REST } from '../../algorithms/verdict.js'
 import { SluiceError } from '../../errors.js'
 import type { CompiledRule, Family } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
+import type { Slices } from '../../slices.js'
 import {
   ALLOWED,
   DECIDED_AT,
@@ -172,8 +174,8 @@ export class MemoryStore implements Store {
     })
   }
 
-  use(rules: RuleSet): void {
-    this.#tables.keep(rules.namespace, rules.families.values())
+  use(rules: RuleSet): Slices<void> {
+    return this.#tables.keep(rules)
   }
 
   close(): void {}

@@ -2,6 +2,8 @@
 import { randomFillSync } from 'node:crypto'
 import { SluiceError } from '../../errors.js'
 import type { Family } from '../../rules/compiled-rule.js'
+import type { RuleSet } from '../../rules/rule-set.js'
+import { type Slices, STEP } from '../../slices.js'
 import { Besides } from './besides.js'
 import { Columns } from './columns.js'
 import { Fingerprint } from './half-sip-hash.js'
@@ -15,6 +17,7 @@ export class Tables {
   #seed: Int32Array
   #fingerprint: Fingerprint
   #compacted = 0
+  #kept: RuleSet | null = null
 
   constructor(maxKeys: number) {
     this.#shared = newShared(maxKeys)
@@ -58,11 +61,15 @@ export class Tables {
     return table
   }
 
-  /** Forgets the families of a namespace that are not among these. */
-  keep(namespace: string, families: Iterable<Family>): void {
-    const kept = new Set([...families].map(({ key }) => key))
+  /** Forgets the families of the rules' namespace that these do not have, unless others come to be kept. */
+  *keep(rules: RuleSet): Slices<void> {
+    this.#kept = rules
+    let looked = 0
     for (const [key, table] of this.#byFamily) {
-      if (!key.startsWith(`${namespace}|`) || kept.has(key)) continue
+      if (++looked % STEP === 0) yield
+      if (this.#kept !== rules) return
+      if (!key.startsWith(`${rules.namespace}|`)) continue
+      if (rules.families.get(key.slice(key.lastIndexOf('|') + 1))?.key === key) continue
       table.drop()
       this.#byFamily.delete(key)
       this.#shared.tables--

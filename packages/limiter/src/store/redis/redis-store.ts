@@ -3,9 +3,11 @@
  * goes in one call of a script, per slot in a cluster, and is decided by the server's clock. What Redis
  * does not answer is answered by the safeguard.
  */
+
 import { randomUUID } from 'node:crypto'
 import type { Family } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
+import type { Slices } from '../../slices.js'
 import {
   type Answer,
   DEGRADED,
@@ -82,9 +84,10 @@ export class RedisStore implements Store {
     this.#cluster = new ClusterConsume({ line, changes, places, replays, safeguard, deadlineMs })
   }
 
-  use(rules: RuleSet): void {
+  *use(rules: RuleSet): Slices<void> {
     this.#places.rules = rules
-    this.#safeguard.local.use(rules)
+    const rest = this.#safeguard.local.use(rules)
+    if (rest !== undefined) yield* rest
   }
 
   close(): Answer<void> {
