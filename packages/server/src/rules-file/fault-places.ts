@@ -43,21 +43,22 @@ export class FaultPlaces {
   }
 
   place(fault: Fault): SpanFault {
-    const { key: field, offset, length, message, ...rest } = fault
+    const { key: field, message, expected, hint } = fault
     const path = field === undefined ? fault.path : `${fault.path}${fault.path && '.'}${field}`
     const found = this.#find({ node: this.#root, key: null, name: '', rest: path })
     const subject = found.rest === '' ? found.name : found.rest.replace(/^\./, '')
-    const hint = this.#isUnquoted(message, found) ? { hint: 'put it in quotes' } : {}
+    const advice = hint ?? (isUnquoted(message, found) ? 'put it in quotes' : undefined)
     return {
-      ...rest,
-      ...hint,
+      path: fault.path,
+      ...(expected === undefined ? {} : { expected }),
+      ...(advice === undefined ? {} : { hint: advice }),
       message: PREDICATE.test(message) && subject !== '' ? `${subject} ${message}` : message,
       ...this.#span(found, fault),
     }
   }
 
   get #root(): Node | null {
-    return this.#document.contents as Node | null
+    return this.#document.contents
   }
 
   #span({ node, key, rest }: Found, fault: Fault): { start: number; end: number } {
@@ -67,11 +68,6 @@ export class FaultPlaces {
     if (node === null) return { start: 0, end: 0 }
     if (fault.offset === undefined || !isScalar(node)) return toLineEnd(this.#text, spanOf(node))
     return partOf(this.#text, node, fault.offset, fault.length ?? 0)
-  }
-
-  #isUnquoted(message: string, { node }: Found): boolean {
-    const kinds = ['number', 'boolean']
-    return message.endsWith(' is not a text') && isScalar(node) && kinds.includes(typeof node.value)
   }
 
   /** As far as the path leads; names may hold dots and brackets, so the longest that fits comes first. */
@@ -121,6 +117,11 @@ export class FaultPlaces {
     }
     return names
   }
+}
+
+function isUnquoted(message: string, { node }: Found): boolean {
+  const kinds = ['number', 'boolean']
+  return message.endsWith(' is not a text') && isScalar(node) && kinds.includes(typeof node.value)
 }
 
 /** The ways to take a first name off a path, the longest first. A tier's rule `a@pro` may be written under `a.tiers`. */

@@ -69,9 +69,9 @@ class Lines {
   /** A line, cut to a width, and where in it the marks are. */
   around({ line, column, length }: PlacedFault): { text: string; column: number; length: number } {
     // Characters of one width, one for one: the marks stand under what they mean.
-    const characters = [
-      ...this.#at(line).replace(UNPRINTABLE, (c) => (c === '\t' ? ' ' : '\ufffd')),
-    ]
+    const characters = Array.from(
+      this.#at(line).replace(UNPRINTABLE, (c) => (c === '\t' ? ' ' : '\ufffd')),
+    )
     const marks = Math.max(1, Math.min(length, characters.length - column + 1, WIDEST / 2))
     if (characters.length <= WIDEST)
       return { text: characters.join(''), column: column - 1, length: marks }

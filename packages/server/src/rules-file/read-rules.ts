@@ -47,7 +47,7 @@ export function parseYaml(text: string): Document {
     uniqueKeys: false,
     prettyErrors: false,
     logLevel: 'error',
-  }) as Document
+  })
 }
 
 /** A byte order mark is no part of the text. */

@@ -28,58 +28,72 @@ export function bareStar(start: number, end = start + 1): Words {
   return { start, end, message: 'a bare * means something else in YAML', hint }
 }
 
-function inWords(text: string, document: Document, error: YAMLError): Words {
-  const [start, end] = error.pos
-  const at = { start, end }
-  switch (error.code) {
-    case 'BAD_ALIAS':
-      if (text[start] === '*') return bareStar(start)
-      return { ...at, message: 'a bare & means something else in YAML', hint: 'put it in quotes' }
-    case 'TAB_AS_INDENT':
-      return { ...at, message: 'a tab in the indentation', expected: 'spaces' }
-    case 'BAD_INDENT':
-      return error.message.startsWith('Flow') ? unclosed(text, start, error) : crooked(text, start)
-    case 'MISSING_CHAR':
-      return error.message.startsWith('Missing closing')
-        ? unclosedQuote(document, start, error)
-        : { ...at, message: 'no value here', expected: '"name: value"' }
-    case 'MULTILINE_IMPLICIT_KEY':
-      return {
-        start,
-        end: Math.min(end, text.indexOf('\n', start)),
-        message: 'no ": " in this line',
-        expected: '"name: value", with a space after the colon',
-      }
-    case 'BLOCK_AS_IMPLICIT_KEY':
-      return secondColon(text, start, end)
-    case 'BLOCK_IN_FLOW':
-      return {
-        ...at,
-        message: 'no comma between two fields',
-        hint: 'fields between { and } need commas; a text with ": " in it needs quotes',
-      }
-    case 'BAD_SCALAR_START':
-      return { ...at, message: `a text that starts with ${text[start]} needs quotes` }
-    case 'BAD_DQ_ESCAPE':
-      return {
-        ...at,
-        message: `unknown escape ${text.slice(start, start + 2)}`,
-        hint: 'between double quotes a backslash is written \\\\; between single quotes it is itself',
-      }
-    case 'MULTIPLE_DOCS':
-      return { start, end: start + 3, message: 'a second document; a rules file is one' }
-    case 'KEY_OVER_1024_CHARS':
-      return { start, end: start + 1, message: 'a name of more than 1024 characters' }
-    case 'RESOURCE_EXHAUSTION':
-      return { ...at, message: 'nested too deeply' }
-    case 'UNEXPECTED_TOKEN':
-      return { ...at, message: `unexpected ${JSON.stringify(wordAt(text, start))}` }
-    default:
-      return { ...at, message: `not YAML: ${error.message}` }
-  }
+/** The reported place, the text, the document and the error: each kind picks what it needs. */
+interface Refusal {
+  readonly text: string
+  readonly document: Document
+  readonly error: YAMLError
+  readonly at: { readonly start: number; readonly end: number }
 }
 
-function crooked(text: string, lineStart: number): Words {
+function inWords(text: string, document: Document, error: YAMLError): Words {
+  const [start, end] = error.pos
+  const words = WORDS[error.code]
+  if (words !== undefined) return words({ text, document, error, at: { start, end } })
+  return { start, end, message: `not YAML: ${error.message}` }
+}
+
+const WORDS: Partial<Record<YAMLError['code'], (refusal: Refusal) => Words>> = {
+  BAD_ALIAS: ({ text, at }) =>
+    text[at.start] === '*'
+      ? bareStar(at.start)
+      : { ...at, message: 'a bare & means something else in YAML', hint: 'put it in quotes' },
+  TAB_AS_INDENT: ({ at }) => ({ ...at, message: 'a tab in the indentation', expected: 'spaces' }),
+  BAD_INDENT: (refusal) =>
+    refusal.error.message.startsWith('Flow') ? unclosed(refusal) : crooked(refusal),
+  MISSING_CHAR: (refusal) =>
+    refusal.error.message.startsWith('Missing closing')
+      ? unclosedQuote(refusal)
+      : { ...refusal.at, message: 'no value here', expected: '"name: value"' },
+  MULTILINE_IMPLICIT_KEY: ({ text, at: { start, end } }) => ({
+    start,
+    end: Math.min(end, text.indexOf('\n', start)),
+    message: 'no ": " in this line',
+    expected: '"name: value", with a space after the colon',
+  }),
+  BLOCK_AS_IMPLICIT_KEY: (refusal) => secondColon(refusal),
+  BLOCK_IN_FLOW: ({ at }) => ({
+    ...at,
+    message: 'no comma between two fields',
+    hint: 'fields between { and } need commas; a text with ": " in it needs quotes',
+  }),
+  BAD_SCALAR_START: ({ text, at }) => ({
+    ...at,
+    message: `a text that starts with ${text[at.start]} needs quotes`,
+  }),
+  BAD_DQ_ESCAPE: ({ text, at }) => ({
+    ...at,
+    message: `unknown escape ${text.slice(at.start, at.start + 2)}`,
+    hint: 'between double quotes a backslash is written \\\\; between single quotes it is itself',
+  }),
+  MULTIPLE_DOCS: ({ at: { start } }) => ({
+    start,
+    end: start + 3,
+    message: 'a second document; a rules file is one',
+  }),
+  KEY_OVER_1024_CHARS: ({ at: { start } }) => ({
+    start,
+    end: start + 1,
+    message: 'a name of more than 1024 characters',
+  }),
+  RESOURCE_EXHAUSTION: ({ at }) => ({ ...at, message: 'nested too deeply' }),
+  UNEXPECTED_TOKEN: ({ text, at }) => ({
+    ...at,
+    message: `unexpected ${JSON.stringify(wordAt(text, at.start))}`,
+  }),
+}
+
+function crooked({ text, at: { start: lineStart } }: Refusal): Words {
   const hint = 'the fields of one object start in the same column'
   const start = lineStart + /^[ ]*/.exec(text.slice(lineStart, lineStart + 1024))![0].length
   const end = start + wordAt(text, start).length
@@ -87,14 +101,14 @@ function crooked(text: string, lineStart: number): Words {
 }
 
 /** Reported where the next thing starts; meant is what ends before. */
-function unclosed(text: string, start: number, error: YAMLError): Words {
+function unclosed({ text, at: { start }, error }: Refusal): Words {
   const end = text.slice(0, start).trimEnd().length
   const [open, close] = error.message.includes('sequence') ? '[]' : '{}'
   return { start: end, end, message: `a ${open} is not closed`, expected: close! }
 }
 
 /** Reported at the end of the text; meant is the quote that opens. */
-function unclosedQuote(document: Document, at: number, error: YAMLError): Words {
+function unclosedQuote({ document, at: { start: at }, error }: Refusal): Words {
   const quote = error.message.includes('"') ? '"' : "'"
   let start = at
   visit(document, {
@@ -107,7 +121,7 @@ function unclosedQuote(document: Document, at: number, error: YAMLError): Words 
   return { start, end: start + 1, message: `a ${quote} is not closed` }
 }
 
-function secondColon(text: string, start: number, end: number): Words {
+function secondColon({ text, at: { start, end } }: Refusal): Words {
   const rest = text.slice(start).split('\n', 1)[0]!
   if (rest.includes(': ') || rest.trimEnd().endsWith(':'))
     return {

@@ -10,8 +10,8 @@ const DEEPEST = 64
 /** Aliases stand for at most this many values, or this many times what is written. */
 const MOST_ALIASED = 10_000
 const MOST_TIMES = 10
-const TAGS = ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map(
-  (name) => `tag:yaml.org,2002:${name}`,
+const TAGS = new Set(
+  ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
 )
 
 interface Known {
@@ -30,7 +30,7 @@ export class YamlValue {
 
   constructor(document: Document, length: number) {
     this.#mostAliased = Math.max(MOST_ALIASED, (MOST_TIMES * length) / 10)
-    this.value = this.#read(document.contents as Node | null, 0)
+    this.value = this.#read(document.contents, 0)
   }
 
   #refuse(node: Node, words: Pick<SpanFault, 'message' | 'expected' | 'hint'>): undefined {
@@ -99,7 +99,7 @@ export class YamlValue {
 
   #refuseTag(node: Node): void {
     const { tag } = node
-    if (tag === undefined || tag === '!' || TAGS.includes(tag)) return
+    if (tag === undefined || tag === '!' || TAGS.has(tag)) return
     const name = tag.replace('tag:yaml.org,2002:', '!!')
     this.#refuse(node, { message: `a tag ${JSON.stringify(name)}; a rules file has none` })
   }
