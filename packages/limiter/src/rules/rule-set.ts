@@ -205,11 +205,6 @@ export class RuleSet {
     return list?.findLast((other) => other.rule === compiled.rule && other.until > now) ?? compiled
   }
 
-  /** A rule by its name, or name@tier. */
-  named(name: string): CompiledRule | undefined {
-    return this.#byName.get(name)
-  }
-
   /** The rule of this name that holds for a value now; undefined if it is gone. */
   inForce(compiled: CompiledRule, value: string, now: number): CompiledRule | undefined {
     const family = this.families.get(compiled.family.name)

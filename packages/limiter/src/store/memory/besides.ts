@@ -21,6 +21,10 @@ export class Besides {
     return handle
   }
 
+  put(handle: number, made: LogRing | HoldBook): void {
+    this.#slots[handle] = made
+  }
+
   remove(handle: number): void {
     if (handle === 0) return
     this.#slots[handle] = undefined

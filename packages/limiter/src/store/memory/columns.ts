@@ -4,7 +4,8 @@
  *
  * A bucket keeps four numbers: TAT, its fraction, the amount it was written under, the last write. In a
  * narrow layout every row was written under the same amount, so a bucket is its TAT, and a fraction only
- * where the amount does not divide the window; the last write is one number at the start of the row.
+ * where the amount does not divide the window; the last write is one number at the start of the row. So
+ * it is in a layout without buckets, where it says only that the row was written.
  */
 import { emptyAt, widthOf } from '../../algorithms/algorithm.js'
 import {
@@ -57,6 +58,8 @@ export class Columns {
   /** Some column is a concurrency limit: such rows are never evicted while they hold. */
   readonly hasHolds: boolean
   readonly hasHandles: boolean
+  /** Where the row's last write is, as `touch` notes it: its own number, or that of the first bucket. */
+  readonly lastAt: number
   /** Equal where rows mean the same. */
   readonly layout: string
 
@@ -67,7 +70,9 @@ export class Columns {
   ) {
     this.isNarrow = isNarrow
     const widths = columns.map((column) => widthIn(column, isNarrow))
-    let at = isNarrow ? 1 : 0
+    const firstBucket = columns.findIndex(({ kind }) => kind === BUCKET)
+    const hasOwnLast = isNarrow || firstBucket < 0
+    let at = hasOwnLast ? 1 : 0
     this.width = widths.reduce((sum, width) => sum + width, at)
     let handleAt = this.width
     this.all = columns.map(({ id, kind, window, amount }, i) => {
@@ -85,6 +90,7 @@ export class Columns {
       at += placed.width
       return placed
     })
+    this.lastAt = hasOwnLast ? 0 : this.all[firstBucket]!.at + LAST
     this.rowWidth = handleAt
     this.hasHandles = handleAt > this.width
     this.hasHolds = columns.some((column) => column.kind === CONCURRENCY)
@@ -154,9 +160,9 @@ export class Columns {
     return buckets.reduce((last, { at }) => Math.max(last, numbers[row + at + LAST]!), 0)
   }
 
-  /** The row was written: that is the last write of all its buckets. */
+  /** The row was written: that is the last write of all its buckets. Leaves the number at `lastAt` ≥ now. */
   touch(numbers: Numbers, row: number, now: number): void {
-    if (this.isNarrow) {
+    if (this.lastAt === 0) {
       if (now > numbers[row]!) numbers[row] = now
       return
     }

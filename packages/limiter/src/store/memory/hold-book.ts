@@ -8,6 +8,8 @@ interface Held {
 
 /** Counts what is held, and bounds the expiries, so that most questions need no walk over the holds. */
 export class HoldBook implements Holds {
+  /** Since it was last exported. */
+  isChanged = true
   readonly #holds = new Map<string, Held>()
   #total = 0
   /** No hold expires before. */
@@ -52,12 +54,14 @@ export class HoldBook implements Holds {
     const held = this.#holds.get(id)
     if (held === undefined || held.expiry >= expiry) return
     held.expiry = expiry
+    this.isChanged = true
     this.#latest = Math.max(this.lastExpiry(), expiry)
   }
 
   add(id: string, cost: number, expiry: number): void {
     this.remove(id)
     this.#holds.set(id, { cost, expiry })
+    this.isChanged = true
     this.#total += cost
     this.#earliest = Math.min(this.#earliest, expiry)
     this.#latest = Math.max(this.lastExpiry(), expiry)
@@ -77,6 +81,7 @@ export class HoldBook implements Holds {
     const held = this.#holds.get(id)
     if (held === undefined) return 0
     this.#holds.delete(id)
+    this.isChanged = true
     this.#total -= held.cost
     if (held.expiry === this.#latest) this.#latest = undefined
     return held.cost
@@ -84,6 +89,7 @@ export class HoldBook implements Holds {
 
   removeAll(): void {
     this.#holds.clear()
+    this.isChanged = true
     this.#total = 0
     this.#earliest = Number.POSITIVE_INFINITY
     this.#latest = 0

@@ -145,6 +145,7 @@ export class MemoryStore implements Store {
   }
 
   renew({ id, rows }: HoldPlace, now: number): number {
+    this.#tables.noteHolds()
     const expiries = this.#holdsOf(rows, now).map(({ limit, holds }) =>
       renewHold(limit, now, holds, id),
     )
@@ -152,6 +153,7 @@ export class MemoryStore implements Store {
   }
 
   release({ id, rows }: HoldPlace, now: number): boolean {
+    this.#tables.noteHolds()
     let released = false
     for (const { holds } of this.#holdsOf(rows, now)) {
       const isLive = holds.expiryOf(id) > now
@@ -191,12 +193,29 @@ export class MemoryStore implements Store {
     this.#tables.compact(now * 1000)
   }
 
-  /** The whole state in pieces, to be written one after the other; includes the secret seed of the keys. */
+  /**
+   * The whole state in pieces, to be written one after the other; includes the secret seed of the keys.
+   * Deciding may go on between two pieces: some are empty, to give the occasion. What is written after
+   * its row was exported is in the changes that are exported next. Idempotency keys are not exported.
+   */
   export(): IterableIterator<Uint8Array> {
     return this.#tables.export()
   }
 
-  /** Takes over an exported state; only into a store that was not used yet. */
+  /**
+   * What was written since the last export, to be imported after it; no piece where that is nothing. Only
+   * where `canExportChanges`.
+   */
+  exportChanges(): IterableIterator<Uint8Array> {
+    return this.#tables.exportChanges()
+  }
+
+  /** A whole state was exported to its end, the changes since too, and not too many keys had to go meanwhile. */
+  get canExportChanges(): boolean {
+    return this.#tables.canExportChanges
+  }
+
+  /** Takes over an exported state, and the changes after it; only into a store that was not used yet. */
   import(pieces: Iterable<Uint8Array>): void {
     this.#tables.import(pieces)
   }

@@ -4,6 +4,10 @@
  * a row for as long as a receipt from before could still be worth something.
  */
 import { GRACE_US } from './columns.js'
+import type { SumEntry } from './piece.js'
+
+/** Fewer changes than this are kept apart, however few sums there are. */
+const LEAST_CHANGES = 10_000
 
 interface Sum {
   tokens: number
@@ -16,6 +20,8 @@ export class RefundSums {
   #pruneAt = 1024
   /** Takes before this time can no longer be given back: too many sums had to be forgotten. */
   #voidBefore = 0
+  /** Keys of what was changed or forgotten since the last export; null where that may be everything. */
+  #changed: Set<string> | null = null
 
   constructor(most: number) {
     this.#most = most
@@ -30,6 +36,10 @@ export class RefundSums {
 
   of(a: number, b: number, column: number): number {
     return this.isEmpty ? 0 : (this.#sums.get(`${a},${b},${column}`)?.tokens ?? 0)
+  }
+
+  get voidBefore(): number {
+    return this.#voidBefore
   }
 
   isVoid(takenAt: number): boolean {
@@ -56,14 +66,24 @@ export class RefundSums {
       sum.tokens += tokens
       sum.until = Math.max(sum.until, until + GRACE_US)
     }
+    this.#note(key)
+  }
+
+  #note(key: string): void {
+    if (this.#changed === null) return
+    this.#changed.add(key)
+    if (this.#changed.size > Math.max(LEAST_CHANGES, this.#sums.size)) this.#changed = null
   }
 
   #prune(now: number, lives: (a: number, b: number) => boolean): void {
     for (const [key, { until }] of this.#sums) {
       const [a, b] = key.split(',').map(Number)
-      if (until < now && !lives(a!, b!)) this.#sums.delete(key)
+      if (until >= now || lives(a!, b!)) continue
+      this.#sums.delete(key)
+      this.#note(key)
     }
     if (this.#sums.size > this.#most) {
+      this.#changed = null
       this.#sums.clear()
       this.#voidBefore = now + 1
     }
@@ -73,6 +93,7 @@ export class RefundSums {
   /** Adds another layout's sums; `columnOf` says where its columns are now, -1 if they are gone. */
   takeOver(other: RefundSums, columnOf: (column: number) => number): void {
     this.#voidBefore = Math.max(this.#voidBefore, other.#voidBefore)
+    this.#changed = null
     if (!other.isEmpty) this.isEmpty = false
     for (const [key, { tokens, until }] of other.#sums) {
       const [a, b, column] = key.split(',').map(Number)
@@ -87,12 +108,34 @@ export class RefundSums {
     }
   }
 
-  entries(): [string, number, number][] {
-    return [...this.#sums].map(([key, { tokens, until }]) => [key, tokens, until])
+  /** The next export has all of them. */
+  track(): void {
+    this.#changed = null
   }
 
-  restore(entries: readonly [string, number, number][]): void {
-    if (entries.length > 0) this.isEmpty = false
-    for (const [key, tokens, until] of entries) this.#sums.set(key, { tokens, until })
+  /** What was changed since the last time this was asked; null if nothing. */
+  takeChanges(): { readonly areAll: boolean; readonly entries: Iterable<SumEntry> } | null {
+    const changed = this.#changed
+    this.#changed = new Set()
+    if (changed === null)
+      return this.isEmpty ? null : { areAll: true, entries: this.#entries(this.#sums.keys()) }
+    return changed.size === 0 ? null : { areAll: false, entries: this.#entries(changed) }
+  }
+
+  *#entries(keys: Iterable<string>): IterableIterator<SumEntry> {
+    for (const key of keys) {
+      const sum = this.#sums.get(key)
+      yield [key, sum?.tokens ?? 0, sum?.until ?? 0]
+    }
+  }
+
+  restore(entries: readonly SumEntry[], voidBefore: number, areFirst: boolean): void {
+    this.isEmpty = false
+    this.#voidBefore = voidBefore
+    if (areFirst) this.#sums.clear()
+    for (const [key, tokens, until] of entries) {
+      if (tokens === 0) this.#sums.delete(key)
+      else this.#sums.set(key, { tokens, until })
+    }
   }
 }

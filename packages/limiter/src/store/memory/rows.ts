@@ -10,6 +10,7 @@
  */
 import type { Besides } from './besides.js'
 import { type Columns, GRACE_US } from './columns.js'
+import type { DepartedRows } from './departed-rows.js'
 import { Segment } from './segment.js'
 import { Sketch } from './sketch.js'
 
@@ -26,11 +27,18 @@ const NEIGHBOURS = 64
 /** What the tables of a store share. */
 export interface Shared {
   readonly besides: Besides
+  readonly departed: DepartedRows
   readonly maxKeys: number
   /** Rows of all tables, free ones included. */
   rows: number
   tables: number
   evicted: number
+  /** Tables made so far: their numbers. */
+  madeTables: number
+  /** A hold was renewed or released since the last export. */
+  holdsChanged: boolean
+  /** A family was forgotten since the last export. */
+  familiesChanged: boolean
 }
 
 export class Rows {
@@ -87,6 +95,7 @@ export class Rows {
         return row
       }
       if (passed < CANDIDATES && this.#isFree(segment, row, now)) {
+        this.#shared.departed.free(this, segment, row)
         this.#clear(segment, row)
         return row
       }
@@ -122,12 +131,24 @@ export class Rows {
       this.sketch ??= new Sketch(this.columns, this.count)
       const [x, y] = [segment.fingerprintA(victim), segment.fingerprintB(victim)]
       this.sketch.fold(x, y, segment.numbers, victim + 1)
+      this.#shared.departed.evict(this, segment, victim)
       this.#shared.evicted++
-      this.#clear(segment, victim)
-      segment.kill(victim)
-      this.#add(-1)
+      this.#remove(segment, victim)
       return
     }
+  }
+
+  /** The key has no row any more. */
+  delete(a: number, b: number): void {
+    const segment = this.segmentOf(a)
+    const row = segment.find(a, b)
+    if (row >= 0) this.#remove(segment, row)
+  }
+
+  #remove(segment: Segment, row: number): void {
+    this.#clear(segment, row)
+    segment.kill(row)
+    this.#add(-1)
   }
 
   /** Of the first rows from a key's home on, the one that has used least and may go; -1 if there is none. */
@@ -205,6 +226,7 @@ export class Rows {
   #moveInto(segment: Segment, now: number, target: (a: number) => Segment): void {
     segment.forEach((row) => {
       if (this.#isFree(segment, row, now)) {
+        this.#shared.departed.free(this, segment, row)
         this.#clear(segment, row)
         this.#add(-1)
       } else target(segment.fingerprintA(row)).copyFrom(segment, row)

@@ -17,6 +17,7 @@ const LEAST_CELLS = 1024
 
 export class Sketch {
   readonly #columns: Columns
+  readonly cells: number
   readonly #mask: number
   readonly #cells: readonly [Float64Array, Float64Array]
 
@@ -24,6 +25,7 @@ export class Sketch {
     let cells = LEAST_CELLS
     while (cells < rows) cells *= 2
     this.#columns = columns
+    this.cells = cells
     this.#mask = cells - 1
     this.#cells = [new Float64Array(cells * columns.width), new Float64Array(cells * columns.width)]
   }
@@ -57,6 +59,16 @@ export class Sketch {
         numbers[into + 1] = Math.min(first[x + at + 1]!, second[y + at + 1]!)
       }
     }
+  }
+
+  /** So many cells of one of the two arrays, or those that are left. */
+  cellsFrom(lane: number, from: number, count: number): Float64Array {
+    const { width } = this.#columns
+    return this.#cells[lane === 0 ? 0 : 1].subarray(from * width, (from + count) * width)
+  }
+
+  setCells(lane: number, from: number, numbers: Float64Array): void {
+    this.#cells[lane === 0 ? 0 : 1].set(numbers, from * this.#columns.width)
   }
 
   #lanes(a: number, b: number): [[number, Float64Array], [number, Float64Array]] {

@@ -1,77 +1,81 @@
 /**
- * A memory store's state as pieces of bytes. Each piece is its length, a checksum, and its content: a
- * JSON head, a newline, and the doubles of rows. The first piece has the seed, the last says that it is
- * the last, so that a torn or damaged file is told from a whole one.
+ * A store's state as pieces, or what was written since the last export. Between two pieces others may
+ * decide and change anything: whoever writes the pieces waits as he likes. What holds all the same:
+ *
+ * - A row is taken at one moment, so it is consistent in itself.
+ * - What is written to a table after its rows were begun is in the next export. Every write to a row
+ *   leaves its last write ≥ the write's own time, and the table's `writtenFrom` ≤ it; `writtenFrom` is
+ *   read and set back before the first row is looked at. So whatever clocks do, a row that was written
+ *   since has a last write ≥ `writtenFrom`; some that were not may have so too, which is harmless.
+ *   Holds that are renewed or released write no row: their book says so itself.
+ * - A row that moves meanwhile is in one export or the next, and never in neither: layouts are visited
+ *   oldest first and rows move to the newest; a layout that appears meanwhile is visited at the end;
+ *   the sketch, or what was evicted into it, comes after the rows.
+ * - A row that is gone is said to be gone, because it may have been reset before it went.
  */
-import type { Beside } from '../../algorithms/algorithm.js'
-import { SluiceError } from '../../errors.js'
 import type { Besides } from './besides.js'
-import { Columns, type TableColumn } from './columns.js'
+import type { DepartedRows } from './departed-rows.js'
 import { HoldBook } from './hold-book.js'
 import { LogRing } from './log-ring.js'
+import { encode, type SumEntry, VERSION } from './piece.js'
+import { RowBuffer } from './row-buffer.js'
 import type { Shared } from './rows.js'
-import { Table } from './table.js'
+import type { Segment } from './segment.js'
+import type { Table } from './table.js'
 
-const VERSION = 1
+/** Pieces are about this large. */
+const PIECE_BYTES = 65_536
+const SUMS_IN_A_PIECE = 500
+/** Nothing to write yet: a place to stop and let others decide. */
+const PAUSE = new Uint8Array()
 
-type Head =
-  | { readonly kind: 'start'; readonly version: number; readonly seed: readonly number[] }
-  | {
-      readonly kind: 'table'
-      readonly key: string
-      readonly columns: readonly TableColumn[]
-      readonly refunds: readonly [string, number, number][]
-      readonly isNarrow: boolean
-      readonly mostTokens: readonly number[]
-    }
-  /** Rows of the table before; what they keep beside, by place: row, column, entries. */
-  | { readonly kind: 'rows'; readonly beside: readonly [number, number, readonly unknown[]][] }
-  | { readonly kind: 'end'; readonly pieces: number }
+export interface Exported {
+  readonly seed: Int32Array
+  readonly tables: ReadonlyMap<string, Table>
+  readonly shared: Shared
+  /** Counts the exports; the one before must have been read to its end for changes to make sense. */
+  readonly number: number
+  readonly isWhole: boolean
+}
 
-export function* exportTables(
-  seed: Int32Array,
-  tables: ReadonlyMap<string, Table>,
-  besides: Besides,
-): IterableIterator<Uint8Array> {
-  let pieces = 1
-  yield encode({ kind: 'start', version: VERSION, seed: [...seed] })
-  for (const [key, table] of tables) {
-    for (const generation of generations(table)) {
-      const { columns, refunds, mostTokens } = generation
-      pieces++
-      yield encode({
-        kind: 'table',
-        key,
-        columns: columns.all.map(({ id, kind, window, amount }) => ({ id, kind, window, amount })),
-        isNarrow: columns.isNarrow,
-        refunds: refunds.entries(),
-        mostTokens,
-      })
-      for (const segment of generation.rows.segments) {
-        const rows: number[] = []
-        const beside: [number, number, unknown[]][] = []
-        let count = 0
-        segment.forEach((row) => {
-          if (columns.emptyAt(segment.numbers, row + 1, besides) === 0) return
-          for (const [i, { kind, handleAt }] of columns.all.entries()) {
-            if (handleAt >= 0)
-              beside.push([
-                count,
-                i,
-                entriesOf(besides.get(kind, segment.numbers[row + 1 + handleAt]!)),
-              ])
-          }
-          rows.push(segment.fingerprintA(row), segment.fingerprintB(row))
-          for (let i = 0; i < columns.width; i++) rows.push(segment.numbers[row + 1 + i]!)
-          count++
-        })
-        if (count === 0) continue
-        pieces++
-        yield encode({ kind: 'rows', beside }, new Float64Array(rows))
+/** No piece at all where nothing has changed. Some pieces may be empty. */
+export function* exportTables(state: Exported): IterableIterator<Uint8Array> {
+  const { seed, number, isWhole } = state
+  let pieces = 0
+  const follows = isWhole ? null : number - 1
+  for (const piece of contents(state)) {
+    if (piece.length > 0 && pieces++ === 0)
+      yield encode({ kind: 'start', version: VERSION, seed: [...seed], number, follows })
+    yield piece
+  }
+  if (pieces > 0) yield encode({ kind: 'end', pieces: pieces + 2 })
+}
+
+function* contents({ tables, shared, isWhole }: Exported): IterableIterator<Uint8Array> {
+  const holdsChanged = shared.holdsChanged
+  shared.holdsChanged = false
+  if (isWhole) shared.departed.track()
+  if (isWhole || shared.familiesChanged) {
+    shared.familiesChanged = false
+    yield encode({ kind: 'families', keys: [...tables.keys()] })
+  }
+  const visited = new Set<Table>()
+  for (let made = -1; made !== shared.madeTables; ) {
+    made = shared.madeTables
+    for (const [key, newest] of tables) {
+      for (const table of generations(newest)) {
+        if (visited.has(table)) continue
+        visited.add(table)
+        if (isWhole) table.refunds.track()
+        if (table.isHeadChanged || isWhole) yield head(key, table, table === newest)
+        yield* refunds(table)
+        yield* rows(table, shared.besides, isWhole, holdsChanged)
+        if (isWhole) yield* sketch(table)
+        else yield* departed(table, shared.departed)
+        yield PAUSE
       }
     }
   }
-  yield encode({ kind: 'end', pieces: pieces + 1 })
 }
 
 /** Earlier layouts first: a key's row is in the newest that has it. */
@@ -79,126 +83,171 @@ function generations(table: Table): Table[] {
   return table.previous === null ? [table] : [...generations(table.previous), table]
 }
 
-function entriesOf(beside: Beside): unknown[] {
-  if (beside instanceof HoldBook) return beside.entries()
-  if (!(beside instanceof LogRing)) return []
-  return Array.from({ length: beside.count() }, (_, i) => [beside.stamp(i), beside.cost(i)])
+function head(key: string, table: Table, isNewest: boolean): Uint8Array {
+  const { id, columns, previous, previousEnds, mostTokens } = table
+  table.isHeadChanged = false
+  return encode({
+    kind: 'table',
+    table: id,
+    key,
+    isNewest,
+    previous: previous?.id ?? null,
+    previousEnds,
+    columns: columns.all.map(({ id, kind, window, amount }) => ({ id, kind, window, amount })),
+    isNarrow: columns.isNarrow,
+    mostTokens,
+  })
 }
 
-export function importTables(
-  pieces: Iterable<Uint8Array>,
-  shared: Shared,
-): { seed: Int32Array; tables: Map<string, Table> } {
-  const tables = new Map<string, Table>()
-  let seed: Int32Array | undefined
-  let table: Table | undefined
-  let count = 0
-  let ended = false
-  for (const bytes of split(pieces)) {
-    const { head, numbers } = decode(bytes)
-    count++
-    if (head.kind === 'start') {
-      if (head.version !== VERSION)
-        throw damaged(`it is of version ${head.version}, not ${VERSION}`)
-      seed = new Int32Array(head.seed)
-    } else if (head.kind === 'table') {
-      const previous = tables.get(head.key)
-      table = new Table(new Columns(head.columns, head.isNarrow), shared)
-      for (const [i, tokens] of head.mostTokens.entries()) table.mostTokens[i] = tokens
-      table.refunds.restore(head.refunds)
-      if (previous !== undefined) {
-        table.previous = previous
-        table.previousEnds = Number.POSITIVE_INFINITY
-      }
-      tables.set(head.key, table)
-    } else if (head.kind === 'rows') {
-      if (table === undefined) throw damaged('rows come before their table')
-      loadRows(table, head.beside, numbers, shared)
-    } else {
-      if (head.pieces !== count) throw damaged(`${count} of ${head.pieces} pieces are there`)
-      ended = true
-    }
+function* refunds(table: Table): IterableIterator<Uint8Array> {
+  const changes = table.refunds.takeChanges()
+  if (changes === null) return
+  const { voidBefore } = table.refunds
+  let isFirst = changes.areAll
+  let sums: SumEntry[] = []
+  for (const entry of changes.entries) {
+    sums.push(entry)
+    if (sums.length < SUMS_IN_A_PIECE) continue
+    yield encode({ kind: 'refunds', table: table.id, isFirst, voidBefore, sums })
+    sums = []
+    isFirst = false
   }
-  if (seed === undefined || !ended) throw damaged('it ends early')
-  return { seed, tables }
+  yield encode({ kind: 'refunds', table: table.id, isFirst, voidBefore, sums })
 }
 
-function loadRows(
+function* rows(
   table: Table,
-  beside: readonly [number, number, readonly unknown[]][],
-  numbers: Float64Array,
-  shared: Shared,
-): void {
+  besides: Besides,
+  isWhole: boolean,
+  holdsChanged: boolean,
+): IterableIterator<Uint8Array> {
   const { columns } = table
-  const width = 2 + columns.width
-  const handles = new Map<string, number>()
-  for (const [row, column, entries] of beside) {
-    const kept = columns.all[column]!
-    const handle = shared.besides.add(kept.kind, undefined)
-    const made = shared.besides.get(kept.kind, handle)
-    for (const entry of entries as [never, number, number][]) {
-      if (made instanceof HoldBook) made.add(...entry)
-      else if (made instanceof LogRing) made.push(entry[0], entry[1])
-    }
-    handles.set(`${row},${kept.handleAt}`, handle)
+  const from = isWhole ? Number.NEGATIVE_INFINITY : table.writtenFrom
+  table.writtenFrom = Number.POSITIVE_INFINITY
+  const asksBooks = holdsChanged && columns.hasHolds
+  if (from === Number.POSITIVE_INFINITY && !asksBooks) return
+  // An empty row says something only where there is something else that it hides.
+  const skipsEmpty = isWhole && table.rows.sketch === null && table.previous === null
+  const piece = new RowsPiece(table, besides)
+  // One segment may become many while others decide, but then it was looked at already.
+  for (let i = 0, count = table.rows.segments.length; i < count; i++) {
+    const segment = table.rows.segments[i]
+    if (segment === undefined) break
+    const { numbers } = segment
+    segment.forEach((row) => {
+      if (numbers[row + 1 + columns.lastAt]! >= from || (asksBooks && piece.isHeld(segment, row))) {
+        if (skipsEmpty && columns.emptyAt(numbers, row + 1, besides) === 0) return
+        piece.add(segment, row)
+      }
+    })
+    yield piece.isLarge ? piece.take() : PAUSE
   }
-  for (let i = 0; i * width < numbers.length; i++) {
-    const row = new Float64Array(columns.rowWidth)
-    row.set(numbers.subarray(i * width + 2, (i + 1) * width))
-    for (const { handleAt } of columns.all) {
-      if (handleAt >= 0) row[handleAt] = handles.get(`${i},${handleAt}`) ?? 0
-    }
-    table.rows.insert(numbers[i * width]!, numbers[i * width + 1]!, row, 0)
-  }
+  if (piece.isAny) yield piece.take()
 }
 
-function encode(head: Head, numbers: Float64Array = new Float64Array()): Uint8Array {
-  const text = new TextEncoder().encode(`${JSON.stringify(head)}\n`)
-  const doubles = new Uint8Array(numbers.buffer)
-  const piece = new Uint8Array(8 + text.length + doubles.length)
-  piece.set(text, 8)
-  piece.set(doubles, 8 + text.length)
-  const view = new DataView(piece.buffer)
-  view.setUint32(0, piece.length - 8)
-  view.setUint32(4, checksum(piece.subarray(8)))
-  return piece
-}
-
-function decode(content: Uint8Array): { head: Head; numbers: Float64Array } {
-  const newline = content.indexOf(10)
-  if (newline < 0) throw damaged('a piece has no head')
-  const head = JSON.parse(new TextDecoder().decode(content.subarray(0, newline))) as Head
-  return { head, numbers: new Float64Array(content.slice(newline + 1).buffer) }
-}
-
-/** The pieces' contents, however the bytes were cut on their way. */
-function* split(pieces: Iterable<Uint8Array>): IterableIterator<Uint8Array> {
-  let rest = new Uint8Array()
-  for (const bytes of pieces) {
-    const joined = new Uint8Array(rest.length + bytes.length)
-    joined.set(rest)
-    joined.set(bytes, rest.length)
-    rest = joined
-    for (;;) {
-      if (rest.length < 8) break
-      const view = new DataView(rest.buffer, rest.byteOffset)
-      const length = view.getUint32(0)
-      if (rest.length < 8 + length) break
-      const content = rest.subarray(8, 8 + length)
-      if (checksum(content) !== view.getUint32(4)) throw damaged('a checksum is wrong')
-      yield content
-      rest = rest.subarray(8 + length)
+function* sketch({ id, rows, columns }: Table): IterableIterator<Uint8Array> {
+  if (rows.sketch === null) return
+  const { cells } = rows.sketch
+  const step = Math.ceil(PIECE_BYTES / 8 / columns.width)
+  for (const lane of [0, 1]) {
+    for (let from = 0; from < cells; from += step) {
+      const numbers = rows.sketch.cellsFrom(lane, from, step)
+      const isBlank = numbers.every((number) => number === 0)
+      yield isBlank ? PAUSE : encode({ kind: 'sketch', table: id, cells, lane, from }, numbers)
     }
   }
-  if (rest.length > 0) throw damaged('it ends in the middle of a piece')
 }
 
-function checksum(bytes: Uint8Array): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < bytes.length; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193)
-  return hash >>> 0
+/** A key that came back since has its row again, which is in this export or the next. */
+function* departed(table: Table, all: DepartedRows): IterableIterator<Uint8Array> {
+  const { id, rows, columns } = table
+  const departed = all.take(rows)
+  if (departed === undefined) return
+  const { evicted, freed } = departed
+  for (const numbers of parts(evicted.numbers, 1 + columns.width)) {
+    const { cells } = rows.sketch!
+    yield encode({ kind: 'folds', table: id, cells }, numbers)
+    yield encode({ kind: 'gone', table: id }, gone(table, numbers, 1 + columns.width))
+  }
+  for (const numbers of parts(freed.numbers, 1))
+    yield encode({ kind: 'gone', table: id }, gone(table, numbers, 1))
 }
 
-function damaged(why: string): SluiceError {
-  return new SluiceError('invalid_snapshot', `the exported state cannot be read: ${why}`)
+function* parts(numbers: Float64Array, stride: number): IterableIterator<Float64Array> {
+  const step = stride * Math.ceil(PIECE_BYTES / 8 / stride)
+  for (let from = 0; from < numbers.length; from += step) yield numbers.subarray(from, from + step)
+}
+
+/** The fingerprints of these rows, but for keys that have one. */
+function gone(table: Table, numbers: Float64Array, stride: number): Float64Array {
+  const integers = new Int32Array(numbers.buffer, numbers.byteOffset, 2 * numbers.length)
+  const lanes: number[] = []
+  for (let at = 0; at < integers.length; at += 2 * stride) {
+    const [a, b] = [integers[at]!, integers[at + 1]!]
+    if (!table.has(a, b)) lanes.push(a, b)
+  }
+  return new Float64Array(Int32Array.from(lanes).buffer)
+}
+
+/** Rows of one table and what they keep beside, until they are a piece. */
+class RowsPiece {
+  readonly #table: Table
+  readonly #besides: Besides
+  readonly #rows = new RowBuffer()
+  #holds: [number, number, [string, number, number][]][] = []
+  #logs: [number, number, number][] = []
+  #entries: number[] = []
+
+  constructor(table: Table, besides: Besides) {
+    this.#table = table
+    this.#besides = besides
+  }
+
+  get isAny(): boolean {
+    return this.#rows.count > 0
+  }
+
+  get isLarge(): boolean {
+    return this.#rows.bytes + 8 * this.#entries.length + 64 * this.#holds.length >= PIECE_BYTES
+  }
+
+  /** Its holds have changed since they were exported. */
+  isHeld(segment: Segment, row: number): boolean {
+    return this.#table.columns.all.some(({ kind, handleAt }) => {
+      if (handleAt < 0) return false
+      const beside = this.#besides.get(kind, segment.numbers[row + 1 + handleAt]!)
+      return beside instanceof HoldBook && beside.isChanged
+    })
+  }
+
+  add(segment: Segment, row: number): void {
+    const { columns } = this.#table
+    if (columns.hasHandles) {
+      for (const [i, { kind, handleAt }] of columns.all.entries()) {
+        if (handleAt < 0) continue
+        const beside = this.#besides.get(kind, segment.numbers[row + 1 + handleAt]!)
+        if (beside instanceof HoldBook) {
+          beside.isChanged = false
+          this.#holds.push([this.#rows.count, i, beside.entries()])
+        } else if (beside instanceof LogRing) {
+          this.#logs.push([this.#rows.count, i, beside.count()])
+          for (let e = 0; e < beside.count(); e++)
+            this.#entries.push(beside.stamp(e), beside.cost(e))
+        }
+      }
+    }
+    this.#rows.add(segment, row, columns.width)
+  }
+
+  take(): Uint8Array {
+    for (const number of this.#entries) this.#rows.push(number)
+    const { id } = this.#table
+    const head = { kind: 'rows', table: id, holds: this.#holds, logs: this.#logs } as const
+    const piece = encode(head, this.#rows.numbers)
+    this.#rows.clear()
+    this.#holds = []
+    this.#logs = []
+    this.#entries = []
+    return piece
+  }
 }

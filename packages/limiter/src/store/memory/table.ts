@@ -11,6 +11,7 @@ import {
   SLIDING_LOG,
 } from '../../algorithms/limit-numbers.js'
 import { type Columns, GRACE_US } from './columns.js'
+import type { HoldBook } from './hold-book.js'
 import { LogRing } from './log-ring.js'
 import { RefundSums } from './refund-sums.js'
 import { Rows, type Shared } from './rows.js'
@@ -19,6 +20,7 @@ import { Rows, type Shared } from './rows.js'
 const MOST_GENERATIONS = 3
 
 export class Table {
+  readonly id: number
   columns: Columns
   readonly rows: Rows
   readonly refunds: RefundSums
@@ -35,6 +37,10 @@ export class Table {
   isGuess = false
   /** By column: the most tokens that a row can have used or owe. */
   readonly mostTokens: number[]
+  /** No row was written earlier than this since the last export; everything may have been before the first. */
+  writtenFrom = Number.NEGATIVE_INFINITY
+  /** Something of it that is no row was changed since the last export. */
+  isHeadChanged = true
 
   readonly #shared: Shared
   readonly #blank: Float64Array
@@ -42,6 +48,7 @@ export class Table {
   readonly #full = new Float64Array(4)
 
   constructor(columns: Columns, shared: Shared) {
+    this.id = shared.madeTables++
     this.columns = columns
     this.#shared = shared
     this.rows = new Rows(columns, shared)
@@ -124,6 +131,7 @@ export class Table {
 
   /** The located row was written. */
   touch(now: number): void {
+    if (now < this.writtenFrom) this.writtenFrom = now
     this.columns.touch(this.numbers, this.row, now)
   }
 
@@ -144,6 +152,11 @@ export class Table {
     if (handleAt < 0) return undefined
     if (this.isBlank && this.#blankLogs[column] !== undefined) return this.#blankLogs[column]
     return this.#shared.besides.get(kind, this.numbers[this.row + handleAt]!)
+  }
+
+  /** Gives a column of the located row another log or other holds. */
+  putBeside(column: number, made: LogRing | HoldBook): void {
+    this.#shared.besides.put(this.numbers[this.row + this.columns.all[column]!.handleAt]!, made)
   }
 
   /** Something was given back to some row of this table or the ones before. */
@@ -171,7 +184,9 @@ export class Table {
   noteDebt(column: number, limit: LimitNumbers, now: number): void {
     const owed = this.columns.emptyAt(this.numbers, this.row, this.#shared.besides) - now
     const tokens = Math.ceil((owed / limit.window) * limit.amount) + 1
-    this.mostTokens[column] = Math.max(this.mostTokens[column]!, tokens)
+    if (tokens <= this.mostTokens[column]!) return
+    this.mostTokens[column] = tokens
+    this.isHeadChanged = true
   }
 
   /** How long a column can say something after its last write, at this amount. */
@@ -199,13 +214,28 @@ export class Table {
   use(columns: Columns, now: number): void {
     this.columns = columns
     this.rows.columns = columns
+    this.isHeadChanged = true
     if (this.previous === null) return
     for (const [i, { numbers }] of columns.all.entries()) {
       const longest = this.#longestOf(i, numbers.amount)
       this.previousEnds = Math.max(this.previousEnds, now + longest + GRACE_US)
     }
-    for (let table: Table | null = this.previous; table !== null; table = table.previous)
+    for (let table: Table | null = this.previous; table !== null; table = table.previous) {
       table.previousEnds = Math.max(table.previousEnds, this.previousEnds)
+      table.isHeadChanged = true
+    }
+  }
+
+  /** As it was exported. */
+  resume(columns: Columns, mostTokens: readonly number[]): void {
+    this.columns = columns
+    this.rows.columns = columns
+    for (const [i, tokens] of mostTokens.entries()) this.mostTokens[i] = tokens
+  }
+
+  /** It is that table, or has taken over from it. */
+  isAfter(table: Table): boolean {
+    return this === table || (this.previous?.isAfter(table) ?? false)
   }
 
   /** Receipts are reckoned with the sums of refunds of every layout, so those stay. */
@@ -218,6 +248,7 @@ export class Table {
     )
     previous.drop()
     this.previous = null
+    this.isHeadChanged = true
   }
 
   /** Moves every row of the earlier layouts at once, each as it would be found if it were asked for. */
@@ -231,6 +262,8 @@ export class Table {
       }
     }
     this.#dropPrevious()
+    // Rows were moved without being written.
+    this.writtenFrom = Number.NEGATIVE_INFINITY
   }
 
   /** Makes the located blank a row, and gives every column that keeps something beside its place. */
@@ -254,6 +287,12 @@ export class Table {
     this.locate(a, b, now)
     if (!this.isBlank) this.numbers.fill(0, this.row, this.row + this.columns.rowWidth)
     else if (this.previous !== null) this.previous.#forget(a, b, now)
+  }
+
+  /** The key has no row any more, here or in an earlier layout. */
+  delete(a: number, b: number): void {
+    this.rows.delete(a, b)
+    if (this.previous !== null) this.previous.#forget(a, b, 0)
   }
 
   /** Forgets every row: the rule is gone. */

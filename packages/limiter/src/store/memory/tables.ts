@@ -6,9 +6,11 @@ import type { RuleSet } from '../../rules/rule-set.js'
 import { type Slices, STEP } from '../../slices.js'
 import { Besides } from './besides.js'
 import { Columns } from './columns.js'
+import { DepartedRows } from './departed-rows.js'
 import { Fingerprint } from './half-sip-hash.js'
+import { RestoredTables } from './restored-tables.js'
 import type { Shared } from './rows.js'
-import { exportTables, importTables } from './snapshot.js'
+import { exportTables } from './snapshot.js'
 import { Table } from './table.js'
 
 export class Tables {
@@ -18,6 +20,10 @@ export class Tables {
   #fingerprint: Fingerprint
   #compacted = 0
   #kept: RuleSet | null = null
+  /** How many exports said anything. */
+  #exports = 0
+  /** The last one was read to its end. */
+  #isFollowed = false
 
   constructor(maxKeys: number) {
     this.#shared = newShared(maxKeys)
@@ -73,7 +79,13 @@ export class Tables {
       table.drop()
       this.#byFamily.delete(key)
       this.#shared.tables--
+      this.#shared.familiesChanged = true
     }
+  }
+
+  /** Holds were renewed or released, which writes no row. */
+  noteHolds(): void {
+    this.#shared.holdsChanged = true
   }
 
   get size(): { readonly keys: number; readonly bytes: number; readonly evicted: number } {
@@ -87,8 +99,38 @@ export class Tables {
     this.#compacted++
   }
 
+  /** The whole state; what is written from now on can be exported after it as changes. */
   export(): IterableIterator<Uint8Array> {
-    return exportTables(this.#seed, this.#byFamily, this.#shared.besides)
+    return this.#export(true)
+  }
+
+  /** Changes since the export before: that was read to its end, and not too much was forgotten since. */
+  get canExportChanges(): boolean {
+    return this.#isFollowed && this.#shared.departed.isTracked
+  }
+
+  exportChanges(): IterableIterator<Uint8Array> {
+    if (!this.canExportChanges)
+      throw new SluiceError(
+        'invalid_snapshot',
+        'a whole state must be exported, to its end, before changes can be; and again after too many',
+      )
+    return this.#export(false)
+  }
+
+  *#export(isWhole: boolean): IterableIterator<Uint8Array> {
+    this.#isFollowed = false
+    const number = this.#exports + 1
+    const { seed, tables, shared } = {
+      seed: this.#seed,
+      tables: this.#byFamily,
+      shared: this.#shared,
+    }
+    for (const piece of exportTables({ seed, tables, shared, number, isWhole })) {
+      if (piece.length > 0) this.#exports = number
+      yield piece
+    }
+    this.#isFollowed = true
   }
 
   /** All or nothing: a state that cannot be read leaves the tables as they were. */
@@ -99,12 +141,11 @@ export class Tables {
         'a state is imported before the store is used, not after',
       )
     const shared = newShared(this.#shared.maxKeys)
-    const { seed, tables } = importTables(pieces, shared)
+    const { seed, byFamily } = new RestoredTables(pieces, shared)
     this.#shared = shared
     this.#seed = seed
     this.#fingerprint = new Fingerprint(seed)
-    for (const [key, table] of tables) this.#byFamily.set(key, table)
-    this.#shared.tables = tables.size
+    for (const [key, table] of byFamily) this.#byFamily.set(key, table)
   }
 }
 
@@ -119,5 +160,15 @@ function canBeNarrow(family: Family, before: Table | undefined): boolean {
 }
 
 function newShared(maxKeys: number): Shared {
-  return { besides: new Besides(), maxKeys, rows: 0, tables: 0, evicted: 0 }
+  return {
+    besides: new Besides(),
+    departed: new DepartedRows(maxKeys),
+    maxKeys,
+    rows: 0,
+    tables: 0,
+    evicted: 0,
+    madeTables: 0,
+    holdsChanged: false,
+    familiesChanged: false,
+  }
 }
