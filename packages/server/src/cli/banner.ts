@@ -1,0 +1,43 @@
+/** What a service says of itself when it has started. */
+import type { Settings } from '../config.js'
+import type { Service } from '../serve.js'
+import { VERSION } from '../version.js'
+import type { Terminal } from './terminal.js'
+
+export function banner(service: Service, settings: Settings, { paint }: Terminal): string {
+  const { limiter, rulesFile, backing, addresses } = service
+  const [address, socket] = addresses
+  const scheme = settings.tlsCert === undefined ? 'http' : 'https'
+  const seconds = process.uptime().toFixed(1)
+  const count = limiter.rules.rules.length
+  const lines: [string, string][] = [
+    [
+      'REST',
+      `${scheme}://${address!.replace(/^127\.0\.0\.1:/, 'localhost:')}${socket === undefined ? '' : `   ${socket}`}`,
+    ],
+    [
+      'rules',
+      rulesFile === null
+        ? 'none: everything is allowed             sluice init makes a file'
+        : `${rulesFile}, ${count === 1 ? '1 rule' : `${count} rules`}; saving applies`,
+    ],
+    [
+      'counters',
+      backing.kind === 'redis'
+        ? `Redis ${backing.name}, shared`
+        : `memory, kept in ${backing.name}/`.padEnd(38) + ' REDIS_URL shares them',
+    ],
+    [
+      'access',
+      settings.token === undefined
+        ? 'this machine, no token; any other --host needs one'
+        : 'with the token of SLUICE_TOKEN',
+    ],
+  ]
+  const text = lines.map(([name, said]) => `  ${paint('dim', name.padEnd(9))} ${said}\n`).join('')
+  const head = `${paint('bold', `Sluice ${VERSION}`)} decides after ${seconds} s\n`
+  if (!settings.dev) return head + text
+  const url = address!.replace(/^127\.0\.0\.1:/, 'localhost:')
+  const body = `'{"subject":{"user":"ada"},"resource":"/hello"}'`
+  return `${head}${text}Try: curl -i ${url}/v1/check -d ${body}\n`
+}
