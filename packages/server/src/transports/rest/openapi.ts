@@ -207,7 +207,9 @@ function responsesOf({ gives, isDecision, errors, id }: Operation): Schema {
     const no = gives === null ? {} : { content: json(ref(gives)) }
     responses['429'] = { description: 'Denied', headers: DECISION_HEADERS, ...no }
     responses['503'] = { description: 'A rule refuses what it cannot count', ...no }
-    responses['403'] = { description: 'Blocked, or forbidden', content: json({}) }
+    const refused = { anyOf: [ref(gives ?? 'Error'), ref('Error')] }
+    const why = gives === null ? {} : { content: json(refused) }
+    responses['403'] = { description: 'Blocked, or forbidden', ...why }
   }
   if (id === 'readiness')
     responses['503'] = { description: 'Not ready', content: json(ref('Readiness')) }
@@ -215,11 +217,6 @@ function responsesOf({ gives, isDecision, errors, id }: Operation): Schema {
     const status = String(ERROR_CODES[code].status)
     responses[status] ??= { description: ERROR_CODES[code].meaning, content: json(ref('Error')) }
   }
-  if (isDecision === true && gives !== null)
-    responses['403'] = {
-      description: 'Blocked, or forbidden',
-      content: json({ anyOf: [ref(gives), ref('Error')] }),
-    }
   return responses
 }
 

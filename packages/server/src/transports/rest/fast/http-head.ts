@@ -156,7 +156,7 @@ export class HttpHead {
   }
 
   #takeConnection(bytes: Uint8Array, from: number, to: number): boolean {
-    if (this.#connections++ > 0) return false
+    if (this.#connections++ > 0 || bytes[to] !== CR) return false
     if (to - from === CLOSE.length && isName(bytes, from, CLOSE)) {
       this.closes = true
       return true
@@ -165,7 +165,8 @@ export class HttpHead {
   }
 
   #takeLength(bytes: Uint8Array, from: number, to: number): boolean {
-    if (this.#lengths++ > 0 || to === from || to - from > 7) return false
+    // Node's parser does not take every kind of space after the digits.
+    if (this.#lengths++ > 0 || to === from || to - from > 7 || bytes[to] !== CR) return false
     let length = 0
     for (let i = from; i < to; i++) {
       const digit = bytes[i]! - 48
