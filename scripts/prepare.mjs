@@ -4,16 +4,18 @@ import { join } from 'node:path'
 import { ensureDependencies } from './ensure.mjs'
 import { ROOT, run } from './run.mjs'
 
+const SOURCES = ['packages/limiter/src', 'packages/limiter/lua', 'packages/server/src', 'scripts']
+
 ensureDependencies()
-const built = join(ROOT, 'packages/limiter/dist/index.js')
-if (!existsSync(built) || newest(join(ROOT, 'packages/limiter/src')) > statSync(built).mtimeMs) {
+const built = join(ROOT, 'packages/server/dist/sluice.cache')
+if (!existsSync(built) || Math.max(...SOURCES.map(newest)) > statSync(built).mtimeMs) {
   console.log('Building (npm run build) ...')
   run('node', ['scripts/build.mjs'])
 }
 
 function newest(folder) {
-  const times = readdirSync(folder, { recursive: true }).map(
-    (file) => statSync(join(folder, file)).mtimeMs,
+  const times = readdirSync(join(ROOT, folder), { recursive: true }).map(
+    (file) => statSync(join(ROOT, folder, file)).mtimeMs,
   )
   return Math.max(...times)
 }

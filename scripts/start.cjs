@@ -16,13 +16,15 @@ if (version[0] < WANTED[0] || (version[0] === WANTED[0] && version[1] < WANTED[1
   process.exit(2)
 }
 
-function run(args) {
-  var done = childProcess.spawnSync(process.execPath, args, {
-    cwd: path.join(__dirname, '..'),
-    stdio: 'inherit',
-  })
-  if (done.status !== 0) process.exit(done.status === null ? 1 : done.status)
-}
+var root = path.join(__dirname, '..')
+var prepared = childProcess.spawnSync(process.execPath, [path.join(__dirname, 'prepare.mjs')], {
+  cwd: root,
+  stdio: 'inherit',
+})
+if (prepared.status !== 0) process.exit(prepared.status === null ? 1 : prepared.status)
 
-run([path.join(__dirname, 'prepare.mjs')])
-run([path.join(__dirname, 'demo.mjs')].concat(process.argv.slice(2)))
+// In this process, so that signals reach it.
+var command = path.join(root, 'packages/server/bin/sluice.cjs')
+process.argv = [process.argv[0], command, 'serve', '--dev'].concat(process.argv.slice(2))
+process.chdir(root)
+require(command)

@@ -41,3 +41,16 @@ export function banner(service: Service, settings: Settings, { paint }: Terminal
   const body = `'{"subject":{"user":"ada"},"resource":"/hello"}'`
   return `${head}${text}Try: curl -i ${url}/v1/check -d ${body}\n`
 }
+
+/** What goes on while Redis does not answer. */
+export function startedDegraded({ backing, limiter }: Service): string {
+  const count = (mode: string) =>
+    limiter.rules.all.filter(({ rule }) => rule.enabled && rule.failureMode === mode).length
+  const [local, closed, open] = [count('local'), count('closed'), count('open')]
+  const parts = [
+    local === 1 ? '1 local rule decides in memory' : `${local} local rules decide in memory`,
+    ...(closed === 0 ? [] : [closed === 1 ? '1 closed refuses' : `${closed} closed refuse`]),
+    ...(open === 0 ? [] : [open === 1 ? '1 open lets through' : `${open} open let through`]),
+  ]
+  return `Redis ${backing.name} does not answer (${backing.trouble}). Started degraded: ${parts.join(', ')}. Retrying; see \`sluice doctor\`.`
+}

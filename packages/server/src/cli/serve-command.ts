@@ -8,7 +8,7 @@ import type { RefusedRules } from '../rules-file/load-rules.js'
 import { printFaults } from '../rules-file/print-faults.js'
 import { FaultyRules, type Service, serve } from '../serve.js'
 import { Log } from '../telemetry/log.js'
-import { banner } from './banner.js'
+import { banner, startedDegraded } from './banner.js'
 import { CommandError, EXIT } from './exit-codes.js'
 import { portHolder } from './port-holder.js'
 import type { Terminal } from './terminal.js'
@@ -81,8 +81,7 @@ async function run(settings: Settings, terminal: Terminal, _started: number): Pr
     throw inWords(error, settings, terminal)
   }
   terminal.say(banner(service, settings, terminal))
-  if (service.backing.trouble !== null)
-    log.warn(`Redis ${service.backing.name} does not answer`, { error: service.backing.trouble })
+  if (service.backing.trouble !== null) log.warn(startedDegraded(service))
   stopOnSignal(service, log)
 }
 
