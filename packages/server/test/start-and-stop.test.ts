@@ -168,7 +168,7 @@ describe('instances over one Redis', () => {
     const rules =
       'rules:\n  few: { scope: user, limits: 10/d fixed }\n  shut: { scope: org, failure_mode: closed, limits: 10/d fixed }\n'
     const late = await RedisServer.start()
-    await late.stop()
+    await late.kill()
     const sluice = await SluiceProcess.serve(rules, ['--redis', late.url, '--drain-delay', '0'])
     expect(sluice.words).toContain(`Redis 127.0.0.1:${late.port} does not answer (ECONNREFUSED)`)
     const local = await sluice.post('/v1/check', CHECK)
