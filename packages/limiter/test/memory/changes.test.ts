@@ -154,6 +154,60 @@ describe('changes exported after a whole state', () => {
     )
   })
 
+  it('have the holds that were released, though that writes no row', async () => {
+    const store = memoryStore()
+    const rules = { r: { scope: 'user', limits: ['1 concurrent for 60s', '100/h'] } } as const
+    const limiter = createLimiter({ rules, store, clock: () => START })
+    const { hold } = await limiter.check({ subject: { user: 'ada' } })
+    const written = [...store.export()]
+    await limiter.release(hold!)
+    written.push(...store.exportChanges())
+    const restored = memoryStore()
+    restored.import(written)
+    const after = createLimiter({ rules, store: restored, clock: () => START })
+    expect((await after.check({ subject: { user: 'ada' } })).allowed).toBe(true)
+  })
+
+  it('have the rows that were moved to a layout without being written', async () => {
+    const store = memoryStore()
+    const layout = (i: number): { rules: NonNullable<RulesDocument['rules']> } => ({
+      rules: { r: { scope: 'user', limits: ['100/h', `1000 per ${i + 1}d fixed`] } },
+    })
+    const limiter = createLimiter({ ...layout(0), store, clock: () => START })
+    limiter.checkSync({ subject: { user: 'ada' }, cost: 40 })
+    const written = [...store.export()]
+    for (let i = 1; i < 7; i++) {
+      limiter.setRules(layout(i))
+      limiter.checkSync({ subject: { user: 'someone else' } })
+      written.push(...store.exportChanges())
+    }
+    const restored = memoryStore()
+    restored.import(written)
+    const after = createLimiter({ ...layout(6), store: restored, clock: () => START })
+    expect((await after.peek({ subject: { user: 'ada' } })).limits[0]!.remaining).toBe(60)
+  })
+
+  it('are not needed for a row that moves to another layout while the whole state is exported', async () => {
+    for (let pulled = 0; pulled < 12; pulled++) {
+      const store = memoryStore()
+      const rules = { r: { scope: 'user', limits: '100/h' } } as const
+      const limiter = createLimiter({ rules, store, clock: () => START })
+      limiter.checkSync({ subject: { user: 'ada' }, cost: 40 })
+      const written: Uint8Array[] = []
+      const exported = store.export()
+      for (let i = 0; i < pulled; i++) written.push(exported.next().value ?? new Uint8Array())
+      const changed = { r: { scope: 'user', limits: ['100/h', '1000/d'] } } as const
+      limiter.setRules({ rules: changed })
+      limiter.checkSync({ subject: { user: 'ada' } })
+      written.push(...exported)
+      const restored = memoryStore()
+      restored.import(written)
+      const after = createLimiter({ rules: changed, store: restored, clock: () => START })
+      const { limits } = await after.peek({ subject: { user: 'ada' } })
+      expect(limits[0]!.remaining).toBeLessThanOrEqual(60)
+    }
+  })
+
   it('are only what was written since', () => {
     let now = START
     const store = memoryStore()

@@ -16,7 +16,6 @@ const END = 1
 /** What a group says of itself in its last frame. */
 export interface GroupEnd {
   readonly takenAtMs: number
-  readonly keys: number
 }
 
 export class CounterLog {
@@ -75,8 +74,8 @@ export function findWholeGroups(file: number, size: number): WholeGroups | null 
   let found: WholeGroups | null = null
   for (const { kind, content, end } of frames(file, size)) {
     if (kind !== END) continue
-    const { takenAtMs, keys } = JSON.parse(content.toString()) as GroupEnd
-    found = { takenAtMs, keys, end }
+    const { takenAtMs } = JSON.parse(content.toString()) as GroupEnd
+    found = { takenAtMs, end }
   }
   return found
 }

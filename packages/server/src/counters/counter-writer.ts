@@ -119,7 +119,7 @@ export class CounterWriter {
     }
     if (!isAny) return
     if (batch.length > 0) await log.put(batch)
-    await log.end({ takenAtMs, keys: this.#store.size.keys })
+    await log.end({ takenAtMs })
   }
 
   /** The name of a new file is on the disk too. */

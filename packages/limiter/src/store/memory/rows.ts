@@ -233,10 +233,12 @@ export class Rows {
     })
   }
 
-  /** Drops free rows and gives memory back, one segment a call; which one, the caller counts. */
-  compact(index: number, now: number): void {
+  /** Drops free rows of a segment and gives memory back; answers how many slots it had. */
+  compact(index: number, now: number): number {
     const i = index & this.#segmentMask
-    this.#makeRoom(this.#segments[i]!, i << SEGMENT_SHIFT, now)
+    const segment = this.#segments[i]!
+    if (segment.used > 0 || segment.capacity > 4) this.#makeRoom(segment, i << SEGMENT_SHIFT, now)
+    return segment.capacity
   }
 
   /** Forgets every row, and what they keep beside. */

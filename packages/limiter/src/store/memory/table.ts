@@ -301,9 +301,9 @@ export class Table {
     this.previous?.drop()
   }
 
-  /** Drops free rows and gives memory back, one segment a call; which one, the caller counts. */
-  compact(index: number, now: number): void {
-    this.rows.compact(index, now)
+  /** Drops free rows of a segment and gives memory back; answers how many slots it had. */
+  compact(index: number, now: number): number {
+    return this.rows.compact(index, now)
   }
 
   get bytes(): number {

@@ -13,13 +13,16 @@ import type { Shared } from './rows.js'
 import { exportTables } from './snapshot.js'
 import { Table } from './table.js'
 
+/** How many slots are looked at by one call for compaction, at least: a short pause, however many tables there are. */
+const COMPACTED_SLOTS = 4096
+
 export class Tables {
   readonly #byFamily = new Map<string, Table>()
   #shared: Shared
   #seed: Int32Array
   #fingerprint: Fingerprint
-  #compacted = 0
   #kept: RuleSet | null = null
+  #compacting: Iterator<readonly [Table, number]> | null = null
   /** How many exports said anything. */
   #exports = 0
   /** The last one was read to its end. */
@@ -95,8 +98,16 @@ export class Tables {
   }
 
   compact(now: number): void {
-    for (const table of this.#byFamily.values()) table.compact(this.#compacted, now)
-    this.#compacted++
+    this.#compacting ??= segmentsOf(this.#byFamily)
+    for (let slots = 0; slots < COMPACTED_SLOTS; ) {
+      const { done, value } = this.#compacting.next()
+      if (done === true) {
+        this.#compacting = null
+        return
+      }
+      const [table, index] = value
+      slots += table.compact(index, now)
+    }
   }
 
   /** The whole state; what is written from now on can be exported after it as changes. */
@@ -147,6 +158,14 @@ export class Tables {
     this.#fingerprint = new Fingerprint(seed)
     for (const [key, table] of byFamily) this.#byFamily.set(key, table)
   }
+}
+
+/** As they are when they are asked for: tables and segments may come and go meanwhile. */
+function* segmentsOf(
+  tables: ReadonlyMap<string, Table>,
+): IterableIterator<readonly [Table, number]> {
+  for (const table of tables.values())
+    for (let i = 0; i < table.rows.segments.length; i++) yield [table, i]
 }
 
 /** Every row was, and will be, written under one amount a column: no more is known of a narrow table. */
