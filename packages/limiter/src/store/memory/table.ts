@@ -251,7 +251,10 @@ export class Table {
     this.isHeadChanged = true
   }
 
-  /** Moves every row of the earlier layouts at once, each as it would be found if it were asked for. */
+  /**
+   * Moves every row of the earlier layouts at once, each as it would be found if it were asked for. Only
+   * into a table that was not exported yet: moving writes no row.
+   */
   #absorb(now: number): void {
     for (let table = this.previous; table !== null; table = table.previous) {
       for (const segment of table.rows.segments) {
@@ -262,8 +265,6 @@ export class Table {
       }
     }
     this.#dropPrevious()
-    // Rows were moved without being written.
-    this.writtenFrom = Number.NEGATIVE_INFINITY
   }
 
   /** Makes the located blank a row, and gives every column that keeps something beside its place. */

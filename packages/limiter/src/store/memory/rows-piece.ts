@@ -1,0 +1,73 @@
+/** Rows of one table and what they keep beside, gathered until they are a piece. */
+import type { Besides } from './besides.js'
+import { HoldBook } from './hold-book.js'
+import { LogRing } from './log-ring.js'
+import { encode } from './piece.js'
+import { RowBuffer } from './row-buffer.js'
+import type { Segment } from './segment.js'
+import type { Table } from './table.js'
+
+/** Pieces are about this large. */
+export const PIECE_BYTES = 65_536
+
+export class RowsPiece {
+  readonly #table: Table
+  readonly #besides: Besides
+  readonly #rows = new RowBuffer()
+  #holds: [number, number, [string, number, number][]][] = []
+  #logs: [number, number, number][] = []
+  #entries: number[] = []
+
+  constructor(table: Table, besides: Besides) {
+    this.#table = table
+    this.#besides = besides
+  }
+
+  get isAny(): boolean {
+    return this.#rows.count > 0
+  }
+
+  get isLarge(): boolean {
+    return this.#rows.bytes + 8 * this.#entries.length + 64 * this.#holds.length >= PIECE_BYTES
+  }
+
+  /** Its holds have changed since they were exported. */
+  isHeld(segment: Segment, row: number): boolean {
+    return this.#table.columns.all.some(({ kind, handleAt }) => {
+      if (handleAt < 0) return false
+      const beside = this.#besides.get(kind, segment.numbers[row + 1 + handleAt]!)
+      return beside instanceof HoldBook && beside.isChanged
+    })
+  }
+
+  add(segment: Segment, row: number): void {
+    const { columns } = this.#table
+    if (columns.hasHandles) {
+      for (const [i, { kind, handleAt }] of columns.all.entries()) {
+        if (handleAt < 0) continue
+        const beside = this.#besides.get(kind, segment.numbers[row + 1 + handleAt]!)
+        if (beside instanceof HoldBook) {
+          beside.isChanged = false
+          this.#holds.push([this.#rows.count, i, beside.entries()])
+        } else if (beside instanceof LogRing) {
+          this.#logs.push([this.#rows.count, i, beside.count()])
+          for (let e = 0; e < beside.count(); e++)
+            this.#entries.push(beside.stamp(e), beside.cost(e))
+        }
+      }
+    }
+    this.#rows.add(segment, row, columns.width)
+  }
+
+  take(): Uint8Array {
+    for (const number of this.#entries) this.#rows.push(number)
+    const { id } = this.#table
+    const head = { kind: 'rows', table: id, holds: this.#holds, logs: this.#logs } as const
+    const piece = encode(head, this.#rows.numbers)
+    this.#rows.clear()
+    this.#holds = []
+    this.#logs = []
+    this.#entries = []
+    return piece
+  }
+}
