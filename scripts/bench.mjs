@@ -3,12 +3,19 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { ensureCommand } from './ensure.mjs'
 import { ROOT, run } from './run.mjs'
 
-const FOLDER = new URL('../packages/limiter/bench/', import.meta.url)
-const SUITES = ['check', 'peers', 'paths', 'rules', 'memory', 'large', 'redis']
+const FOLDERS = {
+  limiter: ['check', 'peers', 'paths', 'rules', 'memory', 'large', 'redis'],
+  server: ['http', 'reload'],
+}
+const SUITES = Object.values(FOLDERS).flat()
 
-const suiteOf = (name) => import(new URL(`${name}.mjs`, FOLDER))
+function suiteOf(name) {
+  const [folder] = Object.entries(FOLDERS).find(([, names]) => names.includes(name))
+  return import(new URL(`../packages/${folder}/bench/${name}.mjs`, import.meta.url))
+}
 
 if (process.argv[2] === '--case') {
   const [, , , name, index] = process.argv
@@ -25,6 +32,7 @@ if (unknown !== undefined) {
   console.error(`No benchmark is called ${unknown}. There are: ${SUITES.join(', ')}`)
   process.exit(2)
 }
+if (asked.length === 0 || asked.includes('http')) ensureCommand('wrk', 'wrk')
 run('node', ['scripts/build.mjs'], { stdio: ['ignore', 'ignore', 'inherit'] })
 
 const say = (text) => process.stderr.write(text)

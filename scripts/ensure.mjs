@@ -42,7 +42,7 @@ export function ensureCommand(command, debianPackage) {
     }
     if (has(command)) return
   }
-  console.error(`The tests need ${command}. Get it: sudo apt-get install ${debianPackage}`)
+  console.error(`This needs ${command}. Get it: sudo apt-get install ${debianPackage}`)
   process.exit(1)
 }
 

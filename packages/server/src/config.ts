@@ -52,6 +52,9 @@ const yesOrNo: Kind<boolean> = {
   },
 }
 
+/** The same as a value, for what is on unless somebody switches it off. */
+const yesOrNoText: Kind<boolean> = { ...yesOrNo, placeholder: 'true|false' }
+
 const families: Kind<readonly HeaderFamily[]> = {
   placeholder: 'LIST',
   read: (value) =>
@@ -127,6 +130,11 @@ export const SETTINGS = {
     1000,
     whole(0, 8000),
     'milliseconds between not ready and not listening, when stopped',
+  ),
+  'fast-path': usually(
+    true,
+    yesOrNoText,
+    'answer plain checks without node:http; tracing switches it off',
   ),
   'log-level': usually<Level>('info', oneOf(LEVELS), 'what is worth a line'),
   dev: usually(false, yesOrNo, 'for a first look: says what to try'),

@@ -139,7 +139,8 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
       requestMs: settings.requestTimeout,
       idleMs: settings.idleTimeout,
     }
-    const common = { decisions, answers, gate, isFast: !isTracing(), failed, limits }
+    const isFast = settings.fastPath && !isTracing()
+    const common = { decisions, answers, gate, isFast, failed, limits }
     const isPlain = certificates === null || 'path' in where
     const server = new RestServer(
       isPlain ? common : { ...common, tls: (accept) => certificates.createServer(accept) },

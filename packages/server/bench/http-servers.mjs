@@ -1,0 +1,73 @@
+// The servers that are compared: a node:http server that answers nothing, and Sluice.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const COMMAND = fileURLToPath(new URL('../bin/sluice.cjs', import.meta.url))
+
+/** Three limits that nobody reaches, so that every answer is a yes. */
+const RULES = `rules:
+  per-user: { scope: user, limits: [1M/s, 100M/h, 1000M/d] }
+`
+
+const EMPTY_HTTP = `
+const server = require('node:http').createServer((request, response) => { request.resume(); response.end() })
+server.listen(0, '127.0.0.1', () => console.log(':' + server.address().port))`
+
+const BARE_NET = `
+const server = require('node:net').createServer((socket) => socket.end())
+server.listen(0, '127.0.0.1', () => console.log(':' + server.address().port))`
+
+export const SERVERS = {
+  empty: { args: ['-e', EMPTY_HTTP] },
+  bare: { args: ['-e', BARE_NET] },
+  fast: { args: [COMMAND, 'serve', '--port', '0', '--log-level', 'error'] },
+  ordinary: {
+    args: [COMMAND, 'serve', '--port', '0', '--log-level', 'error', '--fast-path', 'false'],
+  },
+}
+
+/** Starts one on the first core; answers when it takes connections, and how long that took. */
+export async function start(name) {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+  writeFileSync(join(folder, 'sluice.yaml'), RULES)
+  const started = performance.now()
+  const args = ['-c', '0', process.execPath, ...SERVERS[name].args]
+  const child = spawn('taskset', args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  const hear = (chunk) => {
+    said += chunk
+  }
+  child.stdout.on('data', hear)
+  child.stderr.on('data', hear)
+  while (!/:(\d+)\s/.test(said.replaceAll(/\d\d:\d\d:\d\d/g, ''))) {
+    if (child.exitCode !== null) throw new Error(`${name} did not start: ${said}`)
+    await Promise.race([
+      once(child.stdout, 'data'),
+      once(child.stderr, 'data'),
+      once(child, 'exit'),
+    ])
+  }
+  const port = Number(/:(\d+)\s/.exec(said)[1])
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  const startMs = performance.now() - started
+  socket.destroy()
+  return {
+    port,
+    startMs,
+    get megabytes() {
+      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+      return Number(/VmRSS:\s+(\d+)/.exec(status)[1]) / 1024
+    },
+    async stop() {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
