@@ -7,6 +7,9 @@ import { ROOT, run } from './run.mjs'
 ensureDependencies()
 ensureCommand('lua5.1', 'lua5.1')
 ensureCommand('redis-server', 'redis-server')
+ensureCommand('nginx', 'nginx-light')
+ensureCommand('promtool', 'prometheus')
+ensureCommand('openssl', 'openssl')
 
 const cache = join(ROOT, '.cache')
 mkdirSync(cache, { recursive: true })

@@ -70,7 +70,7 @@ export class Meter implements Observer {
   /** The fullest subject of each rule in this minute, and in the one before. */
   #peaks: Float64Array = new Float64Array(16)
   #peaksBefore: Float64Array = new Float64Array(16)
-  #minuteEnds = 0
+  #minuteEnds = Date.now() + MINUTE_MS
   readonly degraded = new Float64Array(DEGRADED_REASONS.length)
   readonly durations = new Map<string, Histogram>()
 

@@ -49,8 +49,9 @@ export function requestListener({ answers, gate, isDraining }: ListenerParts): R
 }
 
 function readBody(request: IncomingMessage, longest: number): Promise<Buffer> {
-  const tooLong = new ServiceError('payload_too_large', `the body is longer than ${longest} bytes`)
-  if (Number(request.headers['content-length'] ?? 0) > longest) return Promise.reject(tooLong)
+  const tooLong = () =>
+    new ServiceError('payload_too_large', `the body is longer than ${longest} bytes`)
+  if (Number(request.headers['content-length'] ?? 0) > longest) return Promise.reject(tooLong())
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
@@ -58,7 +59,7 @@ function readBody(request: IncomingMessage, longest: number): Promise<Buffer> {
       length += chunk.length
       if (length > longest) {
         request.pause()
-        reject(tooLong)
+        reject(tooLong())
       } else chunks.push(chunk)
     })
     request.on('end', () => resolve(Buffer.concat(chunks)))

@@ -1,6 +1,6 @@
 /** The bodies of decision routes, read field by field: JSON outside, the library's request inside. */
 import { type Request, SluiceError, type Units } from '@sluice/limiter'
-import { didYouMean, list, quote } from '@sluice/limiter/transport'
+import { didYouMean, quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../../error-codes.js'
 
 export type Body = Readonly<Record<string, unknown>>
@@ -156,19 +156,17 @@ export function inWireWords(error: unknown, prefix = ''): unknown {
   return new ServiceError('bad_request', `${named}${message.slice(field.length)}`, { field: named })
 }
 
-/** The pairs of `X-Sluice-Subject: user=42, ip=203.0.113.9`. */
+/** The pairs of `X-Sluice-Subject: user=42, ip=203.0.113.9`. An empty value is an absent scope: gateways have no other way. */
 export function readSubjectHeader(text: string): Record<string, string> {
   const subject: Record<string, string> = {}
   for (const pair of text.split(',')) {
     const [scope, ...rest] = pair.split('=')
     const name = scope!.trim()
     if (rest.length === 0 || name === '')
-      throw badField(
-        'X-Sluice-Subject',
-        `has ${quote(pair.trim())}; expected ${list(['scope=value'])}`,
-      )
+      throw badField('X-Sluice-Subject', `has ${quote(pair.trim())}; expected scope=value`)
     if (Object.hasOwn(subject, name)) throw badField('X-Sluice-Subject', `names ${name} twice`)
-    subject[name] = rest.join('=').trim()
+    const value = rest.join('=').trim()
+    if (value !== '') subject[name] = value
   }
   return subject
 }
