@@ -46,6 +46,19 @@ export function ensureCommand(command, debianPackage) {
   process.exit(1)
 }
 
+/** A package of PyPI in a folder of its own; false where there is no Python to run it. */
+export function ensurePython(name) {
+  const folder = join(ROOT, '.cache', name)
+  const command = join(folder, 'bin', name)
+  if (existsSync(command)) return true
+  const quiet = { ok: true, stdio: 'ignore' }
+  console.log(`Installing ${name} (pip) ...`)
+  return (
+    run('python3', ['-m', 'venv', folder], quiet) &&
+    run(join(folder, 'bin/pip'), ['install', '-q', name], quiet)
+  )
+}
+
 function has(command) {
   return spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
 }

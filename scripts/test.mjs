@@ -1,7 +1,7 @@
 // `npm test`: everything that must hold before a change lands. Ends with `N passed, N failed`.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureCommand, ensureDependencies } from './ensure.mjs'
+import { ensureCommand, ensureDependencies, ensurePython } from './ensure.mjs'
 import { ROOT, run } from './run.mjs'
 
 ensureDependencies()
@@ -10,6 +10,8 @@ ensureCommand('redis-server', 'redis-server')
 ensureCommand('nginx', 'nginx-light')
 ensureCommand('promtool', 'prometheus')
 ensureCommand('openssl', 'openssl')
+if (!ensurePython('schemathesis'))
+  console.log('There is no Python for schemathesis; its test is skipped.')
 
 const cache = join(ROOT, '.cache')
 mkdirSync(cache, { recursive: true })
@@ -30,6 +32,7 @@ function check(name, command, args) {
 }
 
 check('generated files are fresh', 'node', ['scripts/generate-lua.mjs', '--check'])
+check('build', 'node', ['scripts/build.mjs'])
 check('format', 'npx', ['biome', 'ci', '--linter-enabled=false', '.'])
 check('types', 'npx', ['tsc', '-b'])
 check('lint', 'npx', ['oxlint', '--type-aware', '--deny-warnings'])
