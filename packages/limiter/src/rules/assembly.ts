@@ -104,9 +104,7 @@ function* override(book: RuleBook, all: readonly CompiledRule[]): Slices<void> {
     for (const { rule, family } of variants.get(name) ?? []) {
       if (rule.scope !== one.scope) continue
       if (rule.name !== one.rule && rule.family !== one.rule) continue
-      const list = family.overrides.get(one.value) ?? []
-      list.push(new CompiledRule(rule, family, one))
-      family.overrides.set(one.value, list)
+      family.override(one.value, new CompiledRule(rule, family, one))
     }
   }
 }

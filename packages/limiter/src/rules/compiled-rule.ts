@@ -78,6 +78,9 @@ export interface Column {
   mostBurst: number
 }
 
+/** Shared by all families that have none: there may be a hundred thousand. */
+const NO_OVERRIDES: ReadonlyMap<string, CompiledRule[]> = new Map()
+
 /**
  * The variants of one rule (tiers, overrides), which share their counters: a row has a column for
  * every limit that any of them has.
@@ -88,11 +91,11 @@ export class Family {
   readonly namespace: string
   /** Names the counters, whatever rule set they come from. */
   readonly key: string
-  readonly columns: Column[] = []
+  columns: readonly Column[] = []
   /** Each column has one amount, whoever asks. */
   isUniform = true
   /** By subject value: the rule with other limits, until a time. */
-  readonly overrides = new Map<string, CompiledRule[]>()
+  overrides: ReadonlyMap<string, CompiledRule[]> = NO_OVERRIDES
   /** Left for the store that serves this family: whose it is, and where its rows are. */
   owner: unknown = null
   rows: unknown = null
@@ -104,11 +107,22 @@ export class Family {
     this.key = `${namespace}|${scope}|${name}`
   }
 
+  override(value: string, compiled: CompiledRule): void {
+    const overrides =
+      this.overrides === NO_OVERRIDES
+        ? new Map<string, CompiledRule[]>()
+        : (this.overrides as Map<string, CompiledRule[]>)
+    this.overrides = overrides
+    const list = overrides.get(value)
+    if (list === undefined) overrides.set(value, [compiled])
+    else list.push(compiled)
+  }
+
   add(limit: CompiledLimit): void {
     let index = this.columns.findIndex((column) => column.id === limit.id)
     if (index < 0) {
       index = this.columns.length
-      this.columns.push({ id: limit.id, sample: limit, mostBurst: 0 })
+      this.columns = [...this.columns, { id: limit.id, sample: limit, mostBurst: 0 }]
     }
     const column = this.columns[index]!
     const { amount } = column.sample.numbers
@@ -150,11 +164,12 @@ export class CompiledRule {
     this.family = family
     this.until = override?.until ?? Number.POSITIVE_INFINITY
     this.reason = override?.reason ?? null
-    const ordinals = new Map<string, number>()
-    this.limits = (override?.limits ?? rule.limits).map((limit) => {
-      const identity = limitIdentity(limit)
-      const ordinal = ordinals.get(identity) ?? 0
-      ordinals.set(identity, ordinal + 1)
+    const written = override?.limits ?? rule.limits
+    const identities = written.map(limitIdentity)
+    this.limits = written.map((limit, i) => {
+      const identity = identities[i]!
+      let ordinal = 0
+      for (let j = 0; j < i; j++) if (identities[j] === identity) ordinal++
       const compiled = new CompiledLimit(limit, ordinal === 0 ? identity : `${identity}#${ordinal}`)
       family.add(compiled)
       return compiled

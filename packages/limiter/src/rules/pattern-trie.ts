@@ -2,7 +2,8 @@
 import type { Pattern } from './pattern.js'
 
 class Node<T> {
-  readonly literals = new Map<string, Node<T>>()
+  /** Null where no literal follows: most nodes are the last of their pattern. */
+  literals: Map<string, Node<T>> | null = null
   param: Node<T> | undefined
   /** Filed under a pattern that ends here, and under one that ends here with `*`. */
   here: T | undefined
@@ -23,6 +24,7 @@ export class PatternTrie<T> {
         node.param ??= new Node()
         node = node.param
       } else {
+        node.literals ??= new Map()
         let next = node.literals.get(segment.literal)
         if (next === undefined) {
           next = new Node()
@@ -49,7 +51,7 @@ export class PatternTrie<T> {
     }
     const slash = resource.indexOf('/', from)
     const end = slash < 0 ? resource.length : slash
-    const literal = node.literals.get(resource.slice(from, end))
+    const literal = node.literals?.get(resource.slice(from, end))
     if (literal !== undefined) this.#visit(literal, resource, end + 1, found)
     if (node.param !== undefined && end > from) this.#visit(node.param, resource, end + 1, found)
     if (node.rest !== undefined) found.push(node.rest)

@@ -10,29 +10,42 @@ import type { Cost } from './rule.js'
 /** More scopes than this under one resource are not combined ahead of time. */
 const MOST_BITS = 10
 
+/** Shared by all that have none: there may be a hundred thousand patterns. Never added to. */
+const NO_NAMED = new Map<string, CompiledRule[]>()
+const NO_CIDRS = new CidrMap<CompiledRule[]>()
+const NO_METHODS = new Set<string>()
+
 /** The rules of one scope under one pattern. */
 export class PatternScope {
-  readonly any: CompiledRule[] = []
-  readonly named = new Map<string, CompiledRule[]>()
-  readonly cidrs = new CidrMap<CompiledRule[]>()
+  any: CompiledRule[] = []
+  named = NO_NAMED
+  cidrs = NO_CIDRS
 
   add(compiled: CompiledRule): void {
     const { value } = compiled.rule
-    if (value === null) this.any.push(compiled)
-    else if (typeof value === 'object') this.cidrs.getOrAdd(value, () => []).push(compiled)
-    else {
-      const rules = this.named.get(value) ?? []
-      rules.push(compiled)
-      this.named.set(value, rules)
+    if (value === null) this.any = added(this.any, compiled)
+    else if (typeof value === 'object') {
+      if (this.cidrs === NO_CIDRS) this.cidrs = new CidrMap()
+      this.cidrs.getOrAdd(value, () => []).push(compiled)
+    } else {
+      if (this.named === NO_NAMED) this.named = new Map()
+      this.named.set(value, added(this.named.get(value), compiled))
     }
   }
+}
+
+/** Most lists have one rule: as a literal it takes no room for others. */
+function added(rules: CompiledRule[] | undefined, compiled: CompiledRule): CompiledRule[] {
+  if (rules === undefined || rules.length === 0) return [compiled]
+  rules.push(compiled)
+  return rules
 }
 
 /** Everything under one pattern. */
 export class PatternRules {
   readonly scopes = new Map<string, PatternScope>()
   /** Every method that one of its rules states. */
-  readonly methods = new Set<string>()
+  methods = NO_METHODS
 
   add(compiled: CompiledRule): void {
     let scope = this.scopes.get(compiled.scope)
@@ -41,7 +54,10 @@ export class PatternRules {
       this.scopes.set(compiled.scope, scope)
     }
     scope.add(compiled)
-    for (const method of compiled.rule.methods ?? []) this.methods.add(method)
+    const { methods } = compiled.rule
+    if (methods === null) return
+    if (this.methods === NO_METHODS) this.methods = new Set()
+    for (const method of methods) this.methods.add(method)
   }
 }
 
