@@ -2,5 +2,6 @@
 import { run } from './run.mjs'
 
 run('node', ['scripts/generate-lua.mjs'])
+run('node', ['scripts/generate-schema.mjs'])
 run('npx', ['tsc', '-b', 'packages/limiter'])
 run('node', ['scripts/bundle.mjs'])

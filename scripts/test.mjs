@@ -31,10 +31,12 @@ function check(name, command, args) {
   console.log(`== ${name}: ${((Date.now() - started) / 1000).toFixed(1)} s`)
 }
 
-check('generated files are fresh', 'node', ['scripts/generate-lua.mjs', '--check'])
-check('build', 'node', ['scripts/build.mjs'])
+check('generated Lua is fresh', 'node', ['scripts/generate-lua.mjs', '--check'])
+check('generated schema is fresh', 'node', ['scripts/generate-schema.mjs', '--check'])
 check('format', 'npx', ['biome', 'ci', '--linter-enabled=false', '.'])
 check('types', 'npx', ['tsc', '-b'])
+// Tests of the server start the thread that reads large rules files as it is bundled.
+check('bundle', 'node', ['scripts/bundle.mjs'])
 check('lint', 'npx', ['oxlint', '--type-aware', '--deny-warnings'])
 check('import directions', 'npx', ['depcruise', '--config', '.dependency-cruiser.cjs', 'packages'])
 check('dead code', 'npx', ['knip'])
