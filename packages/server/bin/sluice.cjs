@@ -26,7 +26,7 @@ var file = path.join(folder, 'sluice.cjs')
 function read(name) {
   try {
     return fs.readFileSync(name)
-  } catch (error) {
+  } catch (_error) {
     return undefined
   }
 }

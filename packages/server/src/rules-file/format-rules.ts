@@ -22,8 +22,9 @@ import { YamlValue } from './yaml-value.js'
 const WIDEST = 100
 /** Comments may move once, from between things to beside one; then they stay. */
 const MOST_ROUNDS = 5
-/** Announces a text in what a lexer gives. */
+/** Marks that a lexer puts between what is written: a document, the end of brackets, a text. */
 const TEXT_FOLLOWS = '\u001f'
+const MARKS = new Set(['\u0002', '\u0018', TEXT_FOLLOWS])
 
 export function formatRules(text: string): { readonly text: string } | BadRules {
   const read = readRules(text)
@@ -91,5 +92,5 @@ function apart(text: string): string {
       tokens[i + 1]?.startsWith('#') === true && !(tokens[i - 1] ?? '\n').endsWith('\n')
     return token === ' ' && follows && tokens[i - 1] !== TEXT_FOLLOWS ? '  ' : token
   })
-  return spaced.join('').replace(/[\u0002\u0018\u001f]/g, '')
+  return spaced.filter((token) => !MARKS.has(token)).join('')
 }

@@ -11,8 +11,9 @@ import { decode } from './decode.js'
 import { type BadRules, type GoodRules, readRules } from './read-rules.js'
 import type { WorkerAnswer } from './rules-worker.js'
 
-/** From here on a file is read by another thread, in bytes: some 300 rules. */
+/** From so many bytes on a file is read by another thread: some 300 rules, or 30 where others wait meanwhile. */
 const LARGE = 32 * 1024
+const LARGE_WHILE_DECIDING = 4 * 1024
 
 export interface LoadedRules extends GoodRules {
   /** The file as it was read. */
@@ -27,6 +28,8 @@ export interface RefusedRules extends BadRules {
 export interface LoadOptions extends Pace {
   /** Ends the thread that is reading. */
   readonly signal?: AbortSignal
+  /** Others are deciding, so a few milliseconds matter more than starting a thread. */
+  readonly whileDeciding?: boolean
 }
 
 /** Never rejects: a file that cannot be read is a fault too. */
@@ -46,7 +49,8 @@ export async function rulesOf(
   source: Buffer,
   options: LoadOptions = {},
 ): Promise<LoadedRules | RefusedRules> {
-  const read = source.length < LARGE ? readHere(source) : await readThere(source, options)
+  const large = options.whileDeciding === true ? LARGE_WHILE_DECIDING : LARGE
+  const read = source.length < large ? readHere(source) : await readThere(source, options)
   if (!('faults' in read)) return { ...read, source }
   const text = decode(source)
   return { ...read, text: typeof text === 'string' ? text : '' }

@@ -134,7 +134,7 @@ export class WatchedRules {
     }
     if (Buffer.isBuffer(this.#told) && this.#told.equals(source)) return true
     const { signal } = this.#closing
-    const loaded = await rulesOf(source, { ...this.#options, signal })
+    const loaded = await rulesOf(source, { ...this.#options, signal, whileDeciding: true })
     if ('faults' in loaded) {
       if (await this.#changesWithin(TIMES.grace, mark)) return false
       await this.#tellTrouble(source, loaded)

@@ -42,7 +42,7 @@ export function watched(path: string, options: WatchOptions = {}) {
     watch,
     told,
     /** The next thing told, waiting for it. */
-    async next(): Promise<string> {
+    next: async (): Promise<string> => {
       while (told.length === 0) {
         await new Promise<void>((resolve) => {
           arrived = resolve

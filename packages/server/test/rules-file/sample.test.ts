@@ -29,7 +29,7 @@ it('lets ada say hello three times', async () => {
   const limiter = createLimiter({ rules: read.rules, clock: () => 1_790_000_000_000 })
   const ask = () => limiter.checkSync({ subject: { user: 'ada' }, resource: '/hello' })
   expect([ask(), ask(), ask()].map(({ allowed, limit }) => [allowed, limit])).toEqual(
-    Array(3).fill([true, 3]),
+    Array.from({ length: 3 }, () => [true, 3]),
   )
   expect(ask()).toMatchObject({ allowed: false, rule: 'hello', limit: 3, remaining: 0 })
 })
