@@ -26,7 +26,8 @@ var file = path.join(folder, 'sluice.cjs')
 function read(name) {
   try {
     return fs.readFileSync(name)
-  } catch (_error) {
+    // oxlint-disable-next-line no-unused-vars -- a catch without a name is newer than what this must run on
+  } catch (error) {
     return undefined
   }
 }

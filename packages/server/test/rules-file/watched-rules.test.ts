@@ -1,5 +1,5 @@
 /** Rules follow their file, however it is changed, by watching folders and by polling alike. */
-import { open, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { open, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -58,6 +58,21 @@ describe.each(['folders', 'polling'] as const)('a rules file, seen by %s', (by) 
     }
   })
 
+  it('is applied when the file is saved that links from folder to folder lead to', async () => {
+    const [far, between, near] = [await newFolder(), await newFolder(), await newFolder()]
+    await writeFile(join(far, 'real.yaml'), rules('1/s'))
+    await symlink(join(far, 'real.yaml'), join(between, 'link.yaml'))
+    await symlink(join(between, 'link.yaml'), join(near, 'sluice.yaml'))
+    const { next } = watched(join(near, 'sluice.yaml'), { by })
+    expect(await next()).toBe('added a 1/s')
+    await writeFile(join(far, 'real.yaml'), rules('2/s'))
+    expect(await next()).toBe('changed a 1/s -> 2/s')
+    await writeFile(join(far, 'other.yaml'), rules('3/s'))
+    await symlink(join(far, 'other.yaml'), join(between, 'new.yaml'))
+    await rename(join(between, 'new.yaml'), join(between, 'link.yaml'))
+    expect(await next()).toBe('changed a 2/s -> 3/s')
+  })
+
   it('keeps the last good rules when it is gone, says so once, and goes on when it is back', async () => {
     const { path, next, told } = await start()
     await rm(path)
@@ -111,15 +126,16 @@ describe('a rules file', () => {
   })
 
   it('that is written slowly over itself is not taken for what it is half-way', async () => {
-    const two = 'rules:\n  a: { scope: user, limits: 1/s }\n  b: { scope: ip, limits: 1/s }\n'
-    const { path, next, told } = await start(two)
+    const names = [...'abcdefgh']
+    const eight = `rules:\n${names.map((name) => `  ${name}: { scope: ${name}, limits: 1/s }\n`).join('')}`
+    const { path, next, told } = await start(eight)
     const file = await open(path, 'w')
-    for (const line of `${two}  c: { scope: org, limits: 1/s }\n`.split(/(?<=\n)/)) {
+    for (const line of `${eight}  i: { scope: org, limits: 1/s }\n`.split(/(?<=\n)/)) {
       await file.write(line)
       await wait(2 * TIMES.settle)
     }
     await file.close()
-    expect(await next()).toBe('added c 1/s')
+    expect(await next()).toBe('added i 1/s')
     expect(told).toEqual([])
   })
 
