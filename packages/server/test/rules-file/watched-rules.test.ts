@@ -126,7 +126,7 @@ describe('a rules file', () => {
   })
 
   it('that is written slowly over itself is not taken for what it is half-way', async () => {
-    const names = [...'abcdefgh']
+    const names = 'abcdefgh'.split('')
     const eight = `rules:\n${names.map((name) => `  ${name}: { scope: ${name}, limits: 1/s }\n`).join('')}`
     const { path, next, told } = await start(eight)
     const file = await open(path, 'w')
