@@ -202,7 +202,9 @@ function statedIn(
   if (written === undefined || written === null) return undefined
   if (typeof written === 'object' && !Array.isArray(written))
     throw new UsageError(`${fileName}: ${name} is ${quote(written)}; expected a single value`)
-  const value = Array.isArray(written) ? written.join(',') : String(written)
+  const value = Array.isArray(written)
+    ? written.join(',')
+    : `${written as string | number | boolean}`
   return { where: `${fileName}: ${name}`, value }
 }
 

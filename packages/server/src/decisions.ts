@@ -2,7 +2,7 @@
  * What every transport asks: the limiter, with each decision counted and what callers come back with.
  * Transports know this and their own bytes, and nothing of each other.
  */
-import type { Decision, HeaderFamily, Limiter, Request } from '@sluice/limiter'
+import type { HeaderFamily, Limiter, Request } from '@sluice/limiter'
 import type { Answer, DecisionRecord } from '@sluice/limiter/transport'
 import type { Vouchers } from './receipts/vouchers.js'
 
@@ -39,7 +39,7 @@ export class Decisions {
 
   /** At once where the store answers at once. Throws for a bad request. */
   decide(request: Request): Answer<DecisionRecord> {
-    const answer = this.limiter.decide(request) as Answer<Decision> as Answer<DecisionRecord>
+    const answer = this.limiter.decide(request) as Answer<DecisionRecord>
     if (answer instanceof Promise) return answer.then((decision) => this.#seen(decision))
     return this.#seen(answer)
   }

@@ -66,7 +66,7 @@ class Started {
   }
 
   async end(): Promise<void> {
-    for (const end of this.#ends.splice(0).reverse()) await end()
+    for (const end of this.#ends.splice(0).toReversed()) await end()
   }
 }
 

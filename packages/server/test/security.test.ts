@@ -140,19 +140,23 @@ describe('over TLS', () => {
   const file = (name: string) => join(folder, name)
   const certificate = (name: string, subject = `/CN=${name}`) =>
     openssl(
-      ...[
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:P-256',
-        '-nodes',
-        '-days',
-        '2',
-      ],
-      ...['-subj', subject, '-addext', 'subjectAltName=IP:127.0.0.1'],
-      ...['-keyout', `${name}.key`, '-out', `${name}.crt`],
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      subject,
+      '-addext',
+      'subjectAltName=IP:127.0.0.1',
+      '-keyout',
+      `${name}.key`,
+      '-out',
+      `${name}.crt`,
     )
 
   interface Seen {

@@ -193,13 +193,13 @@ describe('instances over one Redis', () => {
     const ready = new Set(ports)
     let asked = 0
     let failures = 0
-    let isOver = false
+    const over = new AbortController()
     const agents = new Map(
       ports.map((port) => [port, new Agent({ keepAlive: true, maxSockets: 4 })]),
     )
     /** As a load balancer does: asks who is ready, and sends to those. */
     const watch = async () => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         for (const port of ports) {
           const status = await send(port, 'GET', '/readyz', new Agent()).catch(() => 0)
           if (status === 200) ready.add(port)
@@ -209,7 +209,7 @@ describe('instances over one Redis', () => {
       }
     }
     const client = async () => {
-      for (let i = 0; !isOver; i++) {
+      for (let i = 0; !over.signal.aborted; i++) {
         const [port] = [...ready].slice(i % Math.max(1, ready.size))
         if (port === undefined) {
           await wait(5)
@@ -232,7 +232,7 @@ describe('instances over one Redis', () => {
       instances[i] = again
       await until('it is used again', () => ready.has(ports[i]!))
     }
-    isOver = true
+    over.abort()
     await load
     for (const agent of agents.values()) agent.destroy()
     expect(failures).toBe(0)

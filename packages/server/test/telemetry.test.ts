@@ -31,7 +31,7 @@ describe('metrics', () => {
   it('count decisions by what decided, and pass the check of Prometheus', async () => {
     for (let i = 0; i < 6; i++) await check('ada')
     await service.post('/v1/check/batch', {
-      checks: Array(3).fill({ subject: { user: 'bob' }, resource: '/few' }),
+      checks: Array.from({ length: 3 }, () => ({ subject: { user: 'bob' }, resource: '/few' })),
     })
     await check('healthcheck')
     await check('mallory')

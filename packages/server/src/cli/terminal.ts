@@ -13,7 +13,7 @@ export interface Terminal {
   readonly sayIsTerminal: boolean
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly hasColor: boolean
-  paint(style: Style, text: string): string
+  readonly paint: (style: Style, text: string) => string
 }
 
 export function terminalOf(
@@ -25,12 +25,12 @@ export function terminalOf(
     wantsColor &&
     (env['NO_COLOR'] ?? '') === '' &&
     env['TERM'] !== 'dumb' &&
-    (isForced || stderr.isTTY === true)
+    (isForced || stderr.isTTY)
   return {
     out: (text) => void stdout.write(text),
     say: (text) => void stderr.write(text),
-    outIsTerminal: stdout.isTTY === true,
-    sayIsTerminal: stderr.isTTY === true,
+    outIsTerminal: stdout.isTTY,
+    sayIsTerminal: stderr.isTTY,
     environment: env,
     hasColor,
     paint: (style, text) => (hasColor ? styleText(style, text) : text),

@@ -31,12 +31,10 @@ export interface LogOptions {
 const STYLES = { debug: 'dim', info: 'cyan', warn: 'yellow', error: 'red' } as const
 
 /** Nothing in a line may pass for another line, or for a terminal's commands. */
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029]/gu
+
 function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  return text.replace(
-    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return text.replace(UNPRINTABLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 export class Log {

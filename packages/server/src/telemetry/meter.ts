@@ -87,7 +87,7 @@ export class Meter implements Observer {
         const used = 1 - verdicts[topAt + REMAINING]! / burstAt(rules, topRule, topAt)
         if (used > this.#peaks[slot]!) this.#peaks[slot] = used
       }
-      this.#counts[slot * WIDTH + outcome!]!++
+      this.#counts[slot * WIDTH + outcome]!++
     }
     const degraded = verdicts[DEGRADED]!
     if (degraded !== 0) this.degraded[degraded - 1]!++
@@ -96,7 +96,7 @@ export class Meter implements Observer {
 
   #countListed(decision: DecisionRecord): void {
     const outcome = decision.allowed ? (decision.exempt ? EXEMPT : ALLOWED) : BLOCKED
-    this.#counts[outcome!]!++
+    this.#counts[outcome]!++
   }
 
   #countShadow({ verdicts, transaction }: DecisionRecord, index: number): void {
@@ -106,7 +106,7 @@ export class Meter implements Observer {
     for (let j = 0; j < rule.limits.length; j++, at += VERDICT_WIDTH) {
       const status = verdicts[at + STATUS]!
       if (status === YES || status >= UNCOUNTED) continue
-      this.#counts[this.#slot(rule) * WIDTH + SHADOW_LIMITED!]!++
+      this.#counts[this.#slot(rule) * WIDTH + SHADOW_LIMITED]!++
       return
     }
   }

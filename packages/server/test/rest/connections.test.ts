@@ -60,7 +60,7 @@ describe('a connection', () => {
   it('takes a batch of megabytes', async () => {
     const one = caller()
     const check = { subject: { user: 'large' }, resource: `/${'x'.repeat(2000)}` }
-    const body = JSON.stringify({ checks: Array(1000).fill(check) })
+    const body = JSON.stringify({ checks: Array.from({ length: 1000 }, () => check) })
     one.send(
       `POST /v1/check/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     )

@@ -255,7 +255,7 @@ function authRequest({ headers }: Call): Request {
   if (cost !== undefined) request['cost'] = Number(cost)
   const key = text('x-idempotency-key')
   if (key !== undefined) request['idempotencyKey'] = key
-  return request as Request
+  return request
 }
 
 function missing(header: string): never {

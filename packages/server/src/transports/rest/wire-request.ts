@@ -89,7 +89,7 @@ export function readCheck(body: Body, more: readonly string[] = [], prefix = '')
   if (body['dry_run'] !== undefined) request['dryRun'] = body['dry_run']
   if (body['idempotency_key'] !== undefined) request['idempotencyKey'] = body['idempotency_key']
   if (body['hold'] !== undefined) request['holdId'] = body['hold']
-  return { request: request as Request, namespace }
+  return { request: request, namespace }
 }
 
 /** `subject`, or one `scope` with its `identifier`. */

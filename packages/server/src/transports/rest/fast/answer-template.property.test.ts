@@ -96,7 +96,7 @@ describe('answers by template', () => {
           ...rule,
           resource: `/r${'*'.repeat(0)}`,
           additive: true,
-        } as RuleInput
+        }
       let now = 1_790_000_000_000.5
       const limiter = createLimiter({ rules: named, clock: () => now })
       const vouchers = new Vouchers(Buffer.alloc(16, 7), new OnceInMemory())

@@ -166,7 +166,9 @@ export class Connection {
     const answers = requests.map((request) => this.#attempt(() => decisions.decide(request)))
     const count = answers.length
     if (this.#queue.length > 0 || answers.some((answer) => answer instanceof Promise))
-      this.#waitFor(Promise.all(answers), count, (all, to) => writer.batch(to, all, closes))
+      this.#waitFor(Promise.all(answers.map(async (one) => one)), count, (all, to) =>
+        writer.batch(to, all, closes),
+      )
     else {
       writer.batch(out, answers as DecisionRecord[], closes)
       this.#decided += count

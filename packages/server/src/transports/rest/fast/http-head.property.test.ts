@@ -29,10 +29,10 @@ function nodeReads(bytes: Buffer): Message[] | null {
   let headers: string[] = []
   let current: Omit<Message, 'body'> | null = null
   let body = ''
-  parser[HTTPParser['kOnHeaders']! | 0] = ((more: string[]) => {
+  parser[HTTPParser['kOnHeaders']! | 0] = (more: string[]) => {
     headers = headers.concat(more)
-  }) as never
-  parser[HTTPParser['kOnHeadersComplete']! | 0] = ((
+  }
+  parser[HTTPParser['kOnHeadersComplete']! | 0] = (
     _major: number,
     _minor: number,
     more: string[] | undefined,
@@ -47,16 +47,16 @@ function nodeReads(bytes: Buffer): Message[] | null {
     headers = []
     body = ''
     return 0
-  }) as never
-  parser[HTTPParser['kOnBody']! | 0] = ((chunk: Buffer, offset?: number, length?: number) => {
+  }
+  parser[HTTPParser['kOnBody']! | 0] = (chunk: Buffer, offset?: number, length?: number) => {
     body +=
       offset === undefined
         ? chunk.toString('latin1')
         : chunk.toString('latin1', offset, offset + length!)
-  }) as never
-  parser[HTTPParser['kOnMessageComplete']! | 0] = (() => {
+  }
+  parser[HTTPParser['kOnMessageComplete']! | 0] = () => {
     messages.push({ ...current!, body })
-  }) as never
+  }
   return parser.execute(bytes) instanceof Error ? null : messages
 }
 
