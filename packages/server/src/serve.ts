@@ -190,7 +190,7 @@ function follow(file: string, loaded: LoadedRules, limiter: Limiter, parts: Serv
       if (event.changes.length > 0) await limiter.changeRules(event.rules)
       for (const warning of event.warnings) log.warn(warning)
       const { revision } = limiter
-      log.info(`rules of ${file} are in force`, { revision, count: event.rules.rules.length })
+      log.info(`rules of ${file} are in force`, { revision, count: event.rules.size })
       for (const change of event.changes) log.info(change, { revision })
     },
     { loaded },
@@ -201,7 +201,7 @@ function readyNow(limiter: Limiter, backing: Backing): Readiness {
   const breaker = backing.reading()?.breaker
   return {
     ready: true,
-    rules: { revision: limiter.revision, count: limiter.rules.rules.length },
+    rules: { revision: limiter.revision, count: limiter.rules.size },
     store: breaker === undefined ? { kind: backing.kind } : { kind: backing.kind, breaker },
   }
 }

@@ -101,6 +101,11 @@ export class RuleSet {
     return new RuleSet(yield* assemble(book))
   }
 
+  /** How many rules there are, as they were written: tiers are part of theirs. */
+  get size(): number {
+    return this.families.size - (this.defaultRule === null ? 0 : 1)
+  }
+
   /** The rule, or the tier's variant, of this name. */
   named(name: string): CompiledRule | undefined {
     return this.#byName.get(name)

@@ -9,7 +9,7 @@ export function banner(service: Service, settings: Settings, { paint }: Terminal
   const [address, socket] = addresses
   const scheme = settings.tlsCert === undefined ? 'http' : 'https'
   const seconds = process.uptime().toFixed(1)
-  const count = limiter.rules.rules.length
+  const count = limiter.rules.size
   const lines: [string, string][] = [
     [
       'REST',

@@ -1,0 +1,80 @@
+/** What the README says of the service is what it does: its commands are run, its rules are read. */
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../../limiter/test/redis/servers.js'
+import { readRules } from '../src/rules-file/read-rules.js'
+import { SluiceProcess } from './process.js'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const pages = ['README.md'].concat(
+  readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join('docs', file)),
+)
+const blocks = (language: string) =>
+  pages.flatMap((page) =>
+    [...read(page).matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(
+      (match) => ({
+        page,
+        text: match[1]!,
+      }),
+    ),
+  )
+
+/** Lines in order; … stands for anything. */
+function expectLines(said: string, expected: string): void {
+  let rest = said.replaceAll('\r', '')
+  for (const line of expected.split('\n').filter((one) => one !== '')) {
+    const pattern = new RegExp(line.split('…').map(escaped).join('.*'), 'm')
+    expect(rest).toMatch(pattern)
+    rest = rest.slice(rest.search(pattern))
+  }
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+}
+
+let sluice: SluiceProcess
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-readme-'))
+  copyFileSync(join(root, 'sluice.yaml'), join(folder, 'sluice.yaml'))
+  sluice = new SluiceProcess(['serve', '--dev', '--port', '0'], { folder })
+  await until('it is ready', async () => (await sluice.get('/readyz')).status === 200)
+})
+afterAll(async () => {
+  await sluice.stop('SIGKILL')
+})
+
+describe('the README', () => {
+  it('shows what the service says when it starts', () => {
+    const [, banner] = /^```\n(Sluice .*?)^```$/ms.exec(read('README.md'))!
+    const here = (text: string) => text.replaceAll('localhost:4290', `localhost:${sluice.port}`)
+    const said = sluice.words.replace(/after \d+\.\d s/, 'after 0.1 s')
+    expect(said).toContain(here(banner!).replace(/after \d+\.\d s/, 'after 0.1 s'))
+  })
+
+  it('has commands that answer what it says, three times yes and then no', () => {
+    const { text } = blocks('console')[0]!
+    const [command, ...expected] = text.split('\n')
+    const line = command!.replace(/^\$ /, '').replace('localhost:4290', `localhost:${sluice.port}`)
+    const run = () => spawnSync('sh', ['-c', `${line} -s`], { encoding: 'utf8' }).stdout
+    for (let i = 0; i < 3; i++) expect(run()).toContain('HTTP/1.1 200 OK')
+    expectLines(run(), expected.join('\n'))
+  })
+})
+
+describe('the documentation', () => {
+  it.each(blocks('yaml'))('has rules that are good: $page', ({ text }) => {
+    expect(readRules(text)).not.toHaveProperty('faults')
+  })
+
+  it('has rules', () => {
+    expect(blocks('yaml').length).toBeGreaterThan(0)
+  })
+})
