@@ -9,6 +9,17 @@ const only = (name, from, allowed) => ({
   },
 })
 
+/** The same for the server's rooms. */
+const serverOnly = (name, from, allowed) => ({
+  name,
+  severity: 'error',
+  from: { path: `^packages/server/src/${from}`, pathNot: '\\.test\\.ts$' },
+  to: {
+    path: '^packages/server/src/',
+    pathNot: allowed.map((path) => `^packages/server/src/${path}`),
+  },
+})
+
 module.exports = {
   forbidden: [
     { name: 'no cycles', severity: 'error', from: {}, to: { circular: true } },
@@ -39,6 +50,42 @@ module.exports = {
       'algorithms/',
       'slices',
     ]),
+    {
+      name: 'the library never imports the server',
+      severity: 'error',
+      from: { path: '^packages/limiter' },
+      to: { path: '^packages/server' },
+    },
+    {
+      name: 'the server knows the library by its exports',
+      severity: 'error',
+      from: { path: '^packages/server/src' },
+      to: { path: '^packages/limiter/(src|test)' },
+    },
+    serverOnly('transports know decisions and their own bytes', 'transports/', [
+      'transports/',
+      'decisions',
+      'error-codes',
+      'receipts/',
+      'security/',
+      'telemetry/tracing',
+    ]),
+    serverOnly('receipts know nobody', 'receipts/', ['receipts/']),
+    serverOnly('a rules file is read by whoever asks', 'rules-file/', ['rules-file/']),
+    serverOnly('who may ask is decided alone', 'security/', ['security/', 'error-codes']),
+    serverOnly('telemetry sees decisions', 'telemetry/', ['telemetry/', 'decisions']),
+    serverOnly('counters know where they are kept', 'counters/', [
+      'counters/',
+      'config',
+      'receipts/once',
+      'telemetry/',
+    ]),
+    {
+      name: 'nothing but the command knows the command line',
+      severity: 'error',
+      from: { path: '^packages/server/src', pathNot: '^packages/server/src/(cli/|main)' },
+      to: { path: '^packages/server/src/cli/' },
+    },
     {
       name: 'the limiter knows the port, never a store',
       severity: 'error',

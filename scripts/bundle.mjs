@@ -1,6 +1,9 @@
 // One file of the server and everything it needs, and V8's code cache for it: a process that starts
 // quickly and needs nothing beside it but the thread that reads large rules files, a second bundle.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { ROOT } from './run.mjs'
@@ -23,8 +26,24 @@ await build({
   banner: { js: "var __here = require('url').pathToFileURL(__filename).href;" },
   logLevel: 'warning',
 })
-const cache = join(server, 'dist/sluice.cache')
-spawnSync(process.execPath, [join(server, 'bin/sluice.cjs'), 'warm-up'], {
-  stdio: 'ignore',
-  env: { ...process.env, SLUICE_WRITE_CODE_CACHE: cache },
-})
+await writeCache(join(server, 'dist/sluice.cache'))
+
+/** A server is started and stopped once, so that the cache has what starting needs. */
+async function writeCache(cache) {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-build-'))
+  writeFileSync(join(folder, 'sluice.yaml'), 'rules: { a: { scope: user, limits: 10/s } }\n')
+  const args = [join(server, 'bin/sluice.cjs'), 'serve', '--port', '0', '--drain-delay', '0']
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, SLUICE_WRITE_CODE_CACHE: cache },
+  })
+  let said = ''
+  child.stderr.on('data', (chunk) => {
+    said += chunk
+    if (said.includes(' decides after ')) child.kill('SIGTERM')
+  })
+  const [code] = await once(child, 'close')
+  rmSync(folder, { recursive: true })
+  if (code !== 0) throw new Error(`what was built does not start: ${said}`)
+}
