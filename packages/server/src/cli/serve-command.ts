@@ -80,9 +80,9 @@ async function run(settings: Settings, terminal: Terminal, _started: number): Pr
   } catch (error) {
     throw inWords(error, settings, terminal)
   }
+  stopOnSignal(service, log)
   terminal.say(banner(service, settings, terminal))
   if (service.backing.trouble !== null) log.warn(startedDegraded(service))
-  stopOnSignal(service, log)
 }
 
 /** What goes wrong at the start, in words. */
