@@ -40,8 +40,9 @@ async function writeCache(cache) {
   })
   let said = ''
   child.stderr.on('data', (chunk) => {
+    const isNew = !said.includes(' decides after ')
     said += chunk
-    if (said.includes(' decides after ')) child.kill('SIGTERM')
+    if (isNew && said.includes(' decides after ')) child.kill('SIGTERM')
   })
   const [code] = await once(child, 'close')
   rmSync(folder, { recursive: true })
