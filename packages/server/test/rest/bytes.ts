@@ -1,5 +1,4 @@
 /** A caller who writes bytes and reads answers from them, for what no HTTP client would send. */
-import { once } from 'node:events'
 import type { Socket } from 'node:net'
 
 export interface RawAnswer {
@@ -17,20 +16,21 @@ export class RawCaller {
   readonly socket: Socket
   #text = ''
   isEnded = false
+  #hear: () => void = () => {}
 
   constructor(socket: Socket) {
     this.socket = socket
     socket.setEncoding('latin1')
     socket.on('data', (text: string) => {
       this.#text += text
+      this.#hear()
     })
     socket.on('error', () => {})
-    socket.on('end', () => {
-      this.isEnded = true
-    })
-    socket.on('close', () => {
-      this.isEnded = true
-    })
+    for (const event of ['end', 'close'])
+      socket.on(event, () => {
+        this.isEnded = true
+        this.#hear()
+      })
   }
 
   send(text: string): void {
@@ -43,7 +43,7 @@ export class RawCaller {
       const answer = this.#take()
       if (answer !== null) return answer
       if (this.isEnded) return null
-      await this.#news('data', 'close', 'end')
+      await this.#news()
     }
   }
 
@@ -59,11 +59,12 @@ export class RawCaller {
   }
 
   async ended(): Promise<void> {
-    if (!this.isEnded) await this.#news('close', 'end')
+    while (!this.isEnded) await this.#news()
   }
 
-  /** A connection that is reset has ended too. */
-  async #news(...events: string[]): Promise<void> {
-    await Promise.race(events.map((event) => once(this.socket, event))).catch(() => {})
+  #news(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#hear = resolve
+    })
   }
 }

@@ -1,0 +1,126 @@
+import { createLimiter, memoryStore } from '@sluice/limiter'
+import type { DecisionRecord } from '@sluice/limiter/transport'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { GOOD_FOR_MS, NobodyKnows, OnceInMemory } from './once.js'
+import { Seal } from './seal.js'
+import { Conflict, Vouchers } from './vouchers.js'
+
+const SECRET = Buffer.alloc(16, 7)
+
+describe('a seal', () => {
+  it('opens what it closed, and nothing that differs in a character', () => {
+    const seal = new Seal(SECRET)
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme-ascii' }),
+        fc.nat(),
+        fc.nat(126),
+        (text, at, code) => {
+          const sealed = seal.close(text)
+          expect(seal.open(sealed)).toBe(text)
+          const place = at % sealed.length
+          const other = sealed.slice(0, place) + String.fromCharCode(code) + sealed.slice(place + 1)
+          if (other !== sealed) expect(seal.open(other)).toBeNull()
+        },
+      ),
+    )
+  })
+
+  it('opens nothing of another secret, nothing short, nothing outside ASCII', () => {
+    const sealed = new Seal(SECRET).close('r;1')
+    expect(new Seal(Buffer.alloc(16, 8)).open(sealed)).toBeNull()
+    for (const text of ['', '.', 'x'.repeat(11), 'x'.repeat(20_000), `\u0172;1${sealed.slice(3)}`])
+      expect(new Seal(SECRET).open(text)).toBeNull()
+  })
+})
+
+describe('once', () => {
+  it('runs what it is given once for each id, also at the same time', async () => {
+    const once = new OnceInMemory(() => 1000)
+    let runs = 0
+    const work = async () => String(++runs)
+    expect(
+      await Promise.all([once.run('a', 1, work), once.run('a', 1, work), once.run('b', 1, work)]),
+    ).toEqual(['1', '1', '2'])
+  })
+
+  it('remembers for an hour at least', async () => {
+    let now = 1e12
+    const once = new OnceInMemory(() => now)
+    await once.run('a', now, async () => 'first')
+    const started = now
+    for (; now < started + GOOD_FOR_MS; now += 600_000)
+      expect(await once.run('a', started, async () => 'second')).toBe('first')
+  })
+
+  it('does not run again what it may have forgotten', async () => {
+    let now = 1e12
+    const once = new OnceInMemory(() => now)
+    await once.run('a', now, async () => 'first')
+    now++
+    for (let i = 0; i < 200_001; i++) await once.run(`flood-${i}`, now, async () => '')
+    await expect(once.run('a', now - 1, async () => 'second')).rejects.toThrow(NobodyKnows)
+  })
+})
+
+describe('vouchers', () => {
+  const rules = {
+    daily: { scope: 'user', limits: ['100/d fixed', '50/h fixed'] },
+    tokens: { scope: 'user', additive: true, unit: 'tokens', limits: '1000/d fixed' },
+  } as const
+  const make = () => {
+    const limiter = createLimiter({ rules, store: memoryStore() })
+    const vouchers = new Vouchers(SECRET, new OnceInMemory())
+    const take = (user: string, costs: Record<string, number>) =>
+      limiter.decide({ subject: { user }, costs }) as unknown as DecisionRecord
+    return { limiter, vouchers, take }
+  }
+
+  it('give back what was taken, by unit, and the same answer again', async () => {
+    const { limiter, vouchers, take } = make()
+    const receipt = vouchers.receiptOf(take('ada, the "first"; 100%', { requests: 3, tokens: 70 }))!
+    expect(await vouchers.refund(limiter, receipt, null)).toEqual({ requests: 3, tokens: 70 })
+    expect(await vouchers.refund(limiter, receipt, null)).toEqual({ requests: 3, tokens: 70 })
+    await expect(vouchers.refund(limiter, receipt, { tokens: 1 })).rejects.toThrow(Conflict)
+    const { limits } = await limiter.peek({ subject: { user: 'ada, the "first"; 100%' } })
+    expect(limits.map(({ remaining }) => remaining)).toEqual([100, 50])
+  })
+
+  it('survive a change of rules, as far as those are still there', async () => {
+    const { limiter, vouchers, take } = make()
+    const receipt = vouchers.receiptOf(take('ada', { requests: 3, tokens: 70 }))!
+    limiter.setRules({ rules: { daily: { scope: 'user', limits: ['200/d fixed'] } } })
+    expect(await vouchers.refund(limiter, receipt, null)).toEqual({ requests: 3 })
+    const other = vouchers.receiptOf(take('bob', { requests: 3 }))!
+    limiter.setRules({ rules: { daily: { scope: 'org', limits: ['200/d fixed'] } } })
+    expect(await vouchers.refund(limiter, other, null)).toEqual({})
+  })
+
+  it('are good for an hour, and of one kind', async () => {
+    let now = Date.now()
+    const limiter = createLimiter({ rules, clock: () => now })
+    const vouchers = new Vouchers(SECRET, new OnceInMemory())
+    const take = () => limiter.decide({ subject: { user: 'ada' } }) as unknown as DecisionRecord
+    const reservation = vouchers.reservationOf(take())!
+    expect(await vouchers.refund(limiter, reservation, null)).toBeNull()
+    expect(vouchers.openHold(reservation, limiter)).toBeNull()
+    now -= GOOD_FOR_MS + 1000
+    expect(
+      await vouchers.settle(limiter, vouchers.reservationOf(take())!, { requests: 0 }),
+    ).toBeNull()
+  })
+
+  it('are known after another secret was shared, and never the same twice', () => {
+    const { limiter, vouchers, take } = make()
+    const before = vouchers.receiptOf(take('ada', { requests: 1 }))!
+    vouchers.adopt(Buffer.alloc(16, 9))
+    const after = vouchers.receiptOf(take('ada', { requests: 1 }))!
+    expect(before.split(';')[1]).not.toBe(after.split(';')[1])
+    return Promise.all(
+      [before, after].map(async (receipt) =>
+        expect(await vouchers.refund(limiter, receipt, null)).toEqual({ requests: 1 }),
+      ),
+    )
+  })
+})

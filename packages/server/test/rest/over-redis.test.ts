@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { RedisServer, until } from '../../../limiter/test/redis/servers.js'
+import { startService, type TestService } from '../service.js'
+import { checkBytes, RawCaller } from './bytes.js'
+
+const RULES = `
+rules:
+  hello: { scope: user, resource: /hello, limits: 100000/d fixed }
+`
+
+describe('over Redis', () => {
+  let redis: RedisServer
+  let service: TestService
+  beforeAll(async () => {
+    redis = await RedisServer.start()
+    service = await startService({ rules: RULES, flags: { redis: redis.url } })
+  })
+  afterAll(async () => {
+    await service.stop()
+    await redis.stop()
+  })
+
+  it('answers pipelined requests in order, whatever way each takes', async () => {
+    const one = new RawCaller(service.connect())
+    const odd = checkBytes('order')
+      .replace('"user"', '"\\u0075ser"')
+      .replace(/Length: (\d+)/, (_, n) => `Length: ${Number(n) + 5}`)
+    const health = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
+    one.send(
+      Array.from({ length: 100 }, (_, i) => (i % 3 === 0 ? odd : checkBytes('order'))).join('') +
+        health,
+    )
+    for (let left = 99_999; left > 99_899; left--)
+      expect(JSON.parse((await one.next())!.body).remaining).toBe(left)
+    expect((await one.next())!.body).toBe('{"status":"ok"}')
+    one.socket.destroy()
+  })
+
+  it('keeps many callers apart', async () => {
+    const callers = Array.from({ length: 20 }, () => new RawCaller(service.connect()))
+    await Promise.all(
+      callers.map(async (one, i) => {
+        for (let round = 0; round < 5; round++) {
+          one.send(checkBytes(`apart-${i}`).repeat(10))
+          for (let n = 0; n < 10; n++) {
+            const { remaining, receipt } = JSON.parse((await one.next())!.body)
+            expect(remaining).toBe(100_000 - round * 10 - n - 1)
+            expect(receipt).toContain(`,apart-${i},`)
+          }
+        }
+        one.socket.destroy()
+      }),
+    )
+  })
+
+  it('reads no more than it can answer while Redis is slow, and answers all of it', async () => {
+    const one = new RawCaller(service.connect())
+    redis.pause()
+    one.send(checkBytes('slow').repeat(1000))
+    const first = await one.next()
+    expect(JSON.parse(first!.body).degraded).toBe(true)
+    for (let i = 1; i < 1000; i++) expect((await one.next())!.status).toBe(200)
+    redis.resume()
+    one.socket.destroy()
+    await until('it is exact again', async () => {
+      const { body } = await service.post('/v1/check', {
+        subject: { user: 'back' },
+        resource: '/hello',
+      })
+      return body.degraded === false
+    })
+  })
+
+  it('says how its store is doing', async () => {
+    const { text } = await service.get('/metrics')
+    expect(text).toMatch(/^sluice_breaker_state\{state="closed"\} [01]$/m)
+    expect(text).toMatch(/^sluice_store_duration_seconds_count\{operation="evalsha"\} [1-9]/m)
+    expect(text).toMatch(/^sluice_clock_offset_seconds -?\d/m)
+    expect(text).toMatch(/^sluice_degraded_decisions_total\{reason="store_timeout"\} [1-9]/m)
+    expect((await service.get('/readyz')).body.store).toMatchObject({ kind: 'redis' })
+  })
+
+  it('gives nothing back while it cannot tell whether it was given back before', async () => {
+    const own = await RedisServer.start()
+    const apart = await startService({ rules: RULES, flags: { redis: own.url } })
+    const { body } = await apart.post('/v1/check', { subject: { user: 'ada' }, resource: '/hello' })
+    await own.kill()
+    const refund = await apart.post('/v1/refund', { receipt: body.receipt })
+    expect([refund.status, refund.body.error.code]).toEqual([503, 'store_unavailable'])
+    const reset = await apart.post('/v1/reset', { subject: { user: 'ada' } })
+    expect([reset.status, reset.body.error.code]).toEqual([503, 'store_unavailable'])
+    await apart.stop()
+    await own.stop()
+  })
+})
