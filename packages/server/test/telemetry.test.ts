@@ -6,6 +6,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { RedisServer } from '../../limiter/test/redis/servers.js'
 import { startService, type TestService } from './service.js'
 
 const RULES = `
@@ -119,6 +120,14 @@ describe('spans', () => {
     })
     expect(spans.at(-1)!.status.code).toBe(0)
     await traced.stop()
+    exporter.reset()
+    const redis = await RedisServer.start()
+    const shared = await startService({ rules: RULES, flags: { redis: redis.url } })
+    await shared.post('/v1/check', body)
+    const call = exporter.getFinishedSpans().find(({ name }) => name.startsWith('EVAL'))!
+    expect(call.attributes).toMatchObject({ 'db.system.name': 'redis' })
+    await shared.stop()
+    await redis.stop()
     trace.disable()
   })
 })

@@ -1,5 +1,6 @@
 /** `sluice serve`: starts the service, says where it is, and stops it when it is asked to. */
 import { existsSync, readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import { parse } from 'yaml'
@@ -65,6 +66,7 @@ async function run(settings: Settings, terminal: Terminal, _started: number): Pr
     level: settings.logLevel,
     isTerminal: terminal.sayIsTerminal,
     color: terminal.hasColor,
+    instance: hostname(),
     write: (line) => terminal.say(line),
   })
   const refused = (file: string, rules: RefusedRules, revision: number) => {

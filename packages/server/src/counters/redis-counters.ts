@@ -5,6 +5,7 @@ import { ioredisClusterOptions, ioredisOptions, redisStore } from '@sluice/limit
 import { Cluster, Redis } from 'ioredis'
 import { OnceInRedis } from '../receipts/once-in-redis.js'
 import { Histogram } from '../telemetry/meter.js'
+import { tracedCommand } from '../telemetry/tracing.js'
 import { printRedisAddress, type RedisAddress } from './redis-address.js'
 
 export interface RedisOptions {
@@ -56,7 +57,7 @@ export class RedisCounters {
     client[method] = async (...args) => {
       const started = performance.now()
       try {
-        return await run(...args)
+        return await tracedCommand(operation.toUpperCase(), () => run(...args))
       } catch (error) {
         this.#countError(error)
         throw error

@@ -24,6 +24,8 @@ export interface LogOptions {
   /** For people; else JSON. */
   readonly isTerminal?: boolean
   readonly color?: boolean
+  /** In every line of JSON. */
+  readonly instance?: string
   readonly write: (line: string) => void
   readonly now?: () => Date
 }
@@ -64,10 +66,10 @@ export class Log {
 
   #write(level: Level, msg: string, fields: Fields = {}): void {
     if (LEVELS.indexOf(level) < this.#least) return
-    const { write, isTerminal = false, now = () => new Date() } = this.#options
+    const { write, isTerminal = false, instance, now = () => new Date() } = this.#options
     const time = now().toISOString()
     if (isTerminal) write(`${this.#words(time, level, msg, fields)}\n`)
-    else write(`${JSON.stringify({ time, level, msg, ...fields })}\n`)
+    else write(`${JSON.stringify({ time, level, msg, ...fields, instance })}\n`)
   }
 
   #words(time: string, level: Level, msg: string, fields: Fields): string {

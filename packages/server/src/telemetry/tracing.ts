@@ -1,6 +1,6 @@
 /** Spans, through OpenTelemetry's API alone: without an SDK in the process they cost nothing and go nowhere. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { context, propagation, SpanKind, trace } from '@opentelemetry/api'
+import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { DecisionRecord } from '@sluice/limiter/transport'
 
 const tracer = trace.getTracer('sluice')
@@ -30,6 +30,23 @@ export async function traced(
     return decision
   } catch (error) {
     span.recordException(error instanceof Error ? error : String(error))
+    throw error
+  } finally {
+    span.end()
+  }
+}
+
+/** A span around a command of Redis; one command may serve many decisions. */
+export async function tracedCommand<T>(command: string, run: () => Promise<T>): Promise<T> {
+  const span = tracer.startSpan(command, {
+    kind: SpanKind.CLIENT,
+    attributes: { 'db.system.name': 'redis', 'db.operation.name': command },
+  })
+  try {
+    return await run()
+  } catch (error) {
+    span.setAttribute('error.type', error instanceof Error ? error.name : 'unknown')
+    span.setStatus({ code: SpanStatusCode.ERROR })
     throw error
   } finally {
     span.end()
