@@ -241,6 +241,11 @@ describe('POST /v1/check/batch', () => {
     expect((await post('/v1/check/batch', { checks: [] })).body).toEqual({ results: [] })
   })
 
+  it('takes no key for all of them', async () => {
+    const answer = await post('/v1/check/batch', { checks: [] }, { 'X-Idempotency-Key': 'k' })
+    expect([answer.status, answer.body.error.field]).toEqual([400, 'X-Idempotency-Key'])
+  })
+
   it('gives a conflict to the check that has it', async () => {
     const check = { subject: { user: someone() }, resource: '/hello', idempotency_key: 'k' }
     const { status, body } = await post('/v1/check/batch', {

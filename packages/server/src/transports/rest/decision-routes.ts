@@ -63,6 +63,8 @@ export function decisionRoutes(decisions: Decisions): Route[] {
   }
 
   const batch = async (call: Call): Promise<Reply> => {
+    if (call.headers['x-idempotency-key'] !== undefined)
+      throw badField('X-Idempotency-Key', 'goes with a single check; give each its idempotency_key')
     const requests = readBatch(call.body())
     for (const [i, { request, namespace }] of requests.entries()) {
       requireNamespace(namespace, `checks[${i}].`)
