@@ -36,10 +36,20 @@ export function readRedisAddress(text: string): RedisAddress {
     kind,
     hosts,
     isTls: scheme[1] === 'rediss',
-    username: username === undefined || username === '' ? undefined : decodeURIComponent(username),
-    password: secret.length === 0 ? undefined : decodeURIComponent(secret.join(':')),
+    username: username === undefined || username === '' ? undefined : decoded(username),
+    password: secret.length === 0 ? undefined : decoded(secret.join(':')),
     database: Number(database),
     primary: kind === 'sentinel' ? path[0] || 'mymaster' : '',
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new UsageError(
+      `the user or password of Redis has a % that stands for nothing; write it %25`,
+    )
   }
 }
 
