@@ -3,7 +3,7 @@ import type { DecisionRecord } from './decision-record.js'
 import { printLimit } from './limits/limit.js'
 
 /** Seconds with what precision a person wants: `0.4 s`, `41.2 s`, `8 min`. Rounded up. */
-function printWait(ms: number): string {
+export function printWait(ms: number): string {
   if (ms < 100) return `${Math.ceil(ms)} ms`
   if (ms < 120_000) return `${Math.ceil(ms / 100) / 10} s`
   if (ms < 7_200_000) return `${Math.ceil(ms / 60_000)} min`

@@ -16,8 +16,8 @@ export {
   YES,
 } from './algorithms/verdict.js'
 export { DecisionRecord } from './decision-record.js'
-export { explainNo, printValue } from './describe.js'
-export { didYouMean, list, quote } from './faults.js'
+export { explainNo, printValue, printWait } from './describe.js'
+export { didYouMean, list, nearest, quote } from './faults.js'
 export { printHold, printReceipt, readHold, readReceipt, shortId } from './receipt-text.js'
 export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
 export { isPlainIpv4 } from './rules/ip-address.js'

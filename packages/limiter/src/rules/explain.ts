@@ -16,6 +16,7 @@ export interface AppliedRule {
 export interface SetAsideRule {
   readonly rule: string
   readonly scope: string
+  readonly limits: readonly string[]
   /** The rule that applies instead; null where it does not apply at all. */
   readonly by: string | null
   readonly why: string
@@ -53,13 +54,11 @@ export function explainMatch(
     const by = matched.find((m) => m.scope !== 'global' && !m.shadow)?.name ?? null
     const why =
       by === null ? unitMissing(defaultRule) : 'applies only where no rule but a global one does'
-    setAside.push({ rule: defaultRule.name, scope: defaultRule.scope, by, why })
+    setAside.push({ ...said(defaultRule), by, why })
   }
   return {
     applied: matched.map((compiled) => ({
-      rule: compiled.name,
-      scope: compiled.scope,
-      limits: compiled.limits.map(({ limit }) => printLimit(limit)),
+      ...said(compiled),
       why: whyApplied(rules, compiled, setAside),
     })),
     setAside,
@@ -72,6 +71,10 @@ export function explainMatch(
   }
 }
 
+function said({ name, scope, limits }: CompiledRule) {
+  return { rule: name, scope, limits: limits.map(({ limit }) => printLimit(limit)) }
+}
+
 function unitMissing({ unit }: CompiledRule): string {
   return `counts ${unit}, and the request gives no costs.${unit}`
 }
@@ -82,22 +85,22 @@ function whyNot(
   loser: CompiledRule,
   matched: readonly CompiledRule[],
 ): SetAsideRule {
-  const { name: rule, scope } = loser
+  const { scope } = loser
+  const what = said(loser)
   const tier = rules.tierOf(scope, asked)
   if (loser.rule.tier !== null && loser.rule.tier !== tier)
     return {
-      rule,
-      scope,
+      ...what,
       by: null,
       why: `is for tier ${loser.rule.tier}, and the request's is ${tier ?? 'none'}`,
     }
-  if (!hasUnit(asked, loser.unit)) return { rule, scope, by: null, why: unitMissing(loser) }
+  if (!hasUnit(asked, loser.unit)) return { ...what, by: null, why: unitMissing(loser) }
   const winner = matched.find((other) => {
     if (other.scope !== scope || other.rule.additive !== loser.rule.additive) return false
     return loser.rule.additive ? other.family === loser.family : other.shadow === loser.shadow
   })
-  if (winner === undefined) return { rule, scope, by: null, why: 'does not apply' }
-  return { rule, scope, by: winner.name, why: beats(winner, loser) }
+  if (winner === undefined) return { ...what, by: null, why: 'does not apply' }
+  return { ...what, by: winner.name, why: beats(winner, loser) }
 }
 
 /** The first thing in which the winner is more specific. */

@@ -160,6 +160,7 @@ describe('a limiter', () => {
       {
         rule: 'chat',
         scope: 'org',
+        limits: ['1000/min'],
         by: null,
         why: 'counts tokens, and the request gives no costs.tokens',
       },

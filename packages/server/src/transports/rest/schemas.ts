@@ -219,6 +219,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       object({
         rule: text('A rule that does not.'),
         scope: text('What it counts by.'),
+        limits: listOf(text('As it is written.')),
         by: orNull(text('The rule that applies instead.')),
         why: text('Why.'),
       }),
