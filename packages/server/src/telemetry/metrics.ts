@@ -2,6 +2,7 @@
 import { DEGRADED_REASONS } from '@sluice/limiter/transport'
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
 import { BUCKETS, type Histogram, type Meter } from './meter.js'
+import { METRICS, type MetricName } from './metric-table.js'
 
 type Labels = Record<string, string | number>
 interface Value {
@@ -39,12 +40,8 @@ export function metricsOf(readings: Readings): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   for (const name of MISNAMED) registry.removeSingleMetric(name)
-  const add = (
-    type: 'counter' | 'gauge' | 'histogram',
-    name: string,
-    help: string,
-    read: () => Iterable<Value>,
-  ) => {
+  const add: Add = (name, read) => {
+    const { type, help } = METRICS[name]
     const metric = {
       name: `sluice_${name}`,
       get: async () => ({
@@ -61,61 +58,46 @@ export function metricsOf(readings: Readings): Registry {
   const { meter } = readings
   const one = (value: number, labels: Labels = {}): Value[] => [{ labels, value }]
 
-  add('gauge', 'build_info', 'The version that runs.', () =>
-    one(1, { version: readings.version, node: process.version }),
-  )
-  add('gauge', 'rules_revision', 'Counts the changes of rules since the start.', () =>
-    one(readings.revision()),
-  )
-  add('counter', 'decisions_total', 'Decisions by the rule that decided and how.', function* () {
+  add('build_info', () => one(1, { version: readings.version, node: process.version }))
+  add('rules_revision', () => one(readings.revision()))
+  add('decisions_total', function* () {
     const namespace = readings.namespace()
     for (const { count, rule, scope, outcome } of meter.decisions())
       yield { labels: { namespace, rule, scope, outcome }, value: count }
   })
-  add('counter', 'degraded_decisions_total', 'Decisions without the store.', () =>
+  add('degraded_decisions_total', () =>
     DEGRADED_REASONS.map((reason, i) => ({ labels: { reason }, value: meter.degraded[i]! })),
   )
-  add(
-    'gauge',
-    'rule_peak_use_ratio',
-    'How full the fullest subject of a rule was within the last two minutes.',
-    function* () {
-      for (const { rule, ratio } of meter.peaks(Date.now()))
-        yield { labels: { rule }, value: ratio }
-    },
-  )
-  add('histogram', 'decision_duration_seconds', 'From the request read to its answer.', () =>
+  add('rule_peak_use_ratio', function* () {
+    for (const { rule, ratio } of meter.peaks(Date.now())) yield { labels: { rule }, value: ratio }
+  })
+  add('decision_duration_seconds', () =>
     histograms('sluice_decision_duration_seconds', 'transport', meter.durations),
   )
-  add('gauge', 'connections', 'Open connections.', () => one(readings.connections()))
+  add('connections', () => one(readings.connections()))
   const memory = (pick: 'keys' | 'bytes' | 'evicted') => () => {
     const size = readings.memory()
     return size === null ? [] : one(size[pick])
   }
-  add('gauge', 'memory_keys', 'Counters that are kept in memory.', memory('keys'))
-  add('gauge', 'memory_bytes', 'What the counters in memory take.', memory('bytes'))
-  add('counter', 'memory_evicted_total', 'Counters that had to go.', memory('evicted'))
+  add('memory_keys', memory('keys'))
+  add('memory_bytes', memory('bytes'))
+  add('memory_evicted_total', memory('evicted'))
   addStore(add, readings)
   return registry
 }
 
-type Add = (
-  type: 'counter' | 'gauge' | 'histogram',
-  name: string,
-  help: string,
-  read: () => Iterable<Value>,
-) => void
+type Add = (name: MetricName, read: () => Iterable<Value>) => void
 
 function addStore(add: Add, readings: Readings): void {
-  add('histogram', 'store_duration_seconds', 'Calls of the store.', () => {
+  add('store_duration_seconds', () => {
     const store = readings.store()
     if (store === null) return []
     return histograms('sluice_store_duration_seconds', 'operation', store.durations)
   })
-  add('counter', 'store_errors_total', 'Calls of the store that failed, by kind.', () =>
+  add('store_errors_total', () =>
     [...(readings.store()?.errors ?? [])].map(([kind, value]) => ({ labels: { kind }, value })),
   )
-  add('gauge', 'breaker_state', '1 for the state that the breaker is in.', () => {
+  add('breaker_state', () => {
     const store = readings.store()
     if (store === null) return []
     return BREAKER_STATES.map((state) => ({
@@ -123,7 +105,7 @@ function addStore(add: Add, readings: Readings): void {
       value: Number(store.breaker.replace('-', '_') === state),
     }))
   })
-  add('gauge', 'clock_offset_seconds', "How far the store's clock is ahead.", () => {
+  add('clock_offset_seconds', () => {
     const ahead = readings.store()?.clockAheadMs ?? null
     return ahead === null ? [] : [{ labels: {}, value: ahead / 1000 }]
   })
