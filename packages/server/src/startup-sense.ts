@@ -4,7 +4,7 @@ import { type Settings, UsageError } from './config.js'
 import { isLoopbackAddress } from './security/loopback.js'
 import { Token } from './security/token.js'
 
-const STANDARD_FILE = 'sluice.yaml'
+export const STANDARD_FILE = 'sluice.yaml'
 
 export interface Sense {
   /** Null: there are no rules. */

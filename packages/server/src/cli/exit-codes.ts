@@ -19,3 +19,6 @@ export class CommandError extends Error {
     this.exitCode = exitCode
   }
 }
+
+/** For a command that worked and whose answer may be no. */
+export type SetExitCode = (code: number) => void

@@ -1,18 +1,45 @@
-/** The tree of commands. */
+/** The tree of commands. Each adds itself; what they share is said here once. */
 import { Command } from 'commander'
+import { printable } from '../rules-file/print-faults.js'
 import { VERSION } from '../version.js'
+import { addCheck } from './check-command.js'
+import type { SetExitCode } from './exit-codes.js'
+import { addExplain } from './explain-command.js'
+import { addGlobals } from './globals.js'
 import { addServe } from './serve-command.js'
 import type { Terminal } from './terminal.js'
 
-export function programOf(terminal: Terminal): Command {
+export function programOf(terminal: Terminal, setExitCode: SetExitCode): Command {
   const program = new Command('sluice')
     .description('Decides, for every request an API receives, whether it may pass now.')
-    .version(VERSION)
+    .version(VERSION, '-V, --version', 'the version')
+    .helpOption('-h, --help', 'this text')
+    .helpCommand(false)
+    .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.say(text),
+      outputError: (text, write) => write(inOurWords(text)),
     })
+  addGlobals(program)
   addServe(program, terminal)
+  addCheck(program, terminal, setExitCode)
+  addExplain(program, terminal, setExitCode)
+  program.addHelpText(
+    'after',
+    `
+Exit codes: 0 yes, 1 failed, 2 usage, 3 invalid rules, 4 not authorised, 5 out of reach, 6 no.
+New here: sluice init, then sluice serve --dev`,
+  )
   return program
+}
+
+/** `error: unknown option '--prot'` and its guess, as one sentence of ours. */
+function inOurWords(text: string): string {
+  const words = text.trim().replace(/^error: /, '')
+  const [said = '', guess] = words.split('\n')
+  const sentence = said.charAt(0).toUpperCase() + said.slice(1).replace(/\.$/, '')
+  const meant = guess === undefined ? '.' : `. ${guess.replace(/^\(|\)$/g, '')}`
+  return `${printable(sentence)}${printable(meant)}\n`
 }

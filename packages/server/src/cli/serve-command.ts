@@ -1,67 +1,77 @@
 /** `sluice serve`: starts the service, says where it is, and stops it when it is asked to. */
-import { existsSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
-import { Option } from 'commander'
-import { parse } from 'yaml'
-import { readSettings, SETTINGS, type Settings, UsageError, variableOf } from '../config.js'
+import { type SETTINGS, type Settings, UsageError } from '../config.js'
 import type { RefusedRules } from '../rules-file/load-rules.js'
 import { printFaults } from '../rules-file/print-faults.js'
 import { FaultyRules, type Service, serve } from '../serve.js'
 import { Log } from '../telemetry/log.js'
 import { banner, startedDegraded } from './banner.js'
-import { CommandError, EXIT } from './exit-codes.js'
+import { CommandError } from './exit-codes.js'
+import { faultyRules } from './faulty-rules.js'
 import { portHolder } from './port-holder.js'
+import {
+  addConfig,
+  type Flags,
+  STANDARD_CONFIG,
+  settingOption,
+  statedSettings,
+} from './stated-settings.js'
 import type { Terminal } from './terminal.js'
 
-const STANDARD_CONFIG = 'sluice.config.yaml'
+/** Options of `serve` under the heads of its help. */
+const GROUPS: Readonly<Record<string, readonly (keyof typeof SETTINGS)[]>> = {
+  'Rules and counters:': [
+    'rules',
+    'redis',
+    'redis-prefix',
+    'redis-deadline',
+    'instances',
+    'database',
+    'data',
+    'max-keys',
+  ],
+  'Listening:': ['host', 'port', 'socket', 'tls-cert', 'tls-key', 'tls-client-ca'],
+  'Connections:': ['max-connections', 'request-timeout', 'idle-timeout', 'drain-delay'],
+  'Answers and logs:': ['headers', 'log-level', 'dev'],
+}
+
+/** Options of every command that say nothing to a server that is started here. */
+const NOT_HERE = { server: '--server', namespace: '--namespace', json: '--json' } as const
 
 export function addServe(program: Command, terminal: Terminal): void {
-  const command = program
-    .command('serve')
-    .description('decide over REST, by the rules of a file')
-    .option(
-      '--config <FILE>',
-      `settings by name; ${STANDARD_CONFIG} of the working folder where there is one`,
-    )
-  for (const [name, { kind, help, ...more }] of Object.entries(SETTINGS)) {
-    if ('isSecret' in more && more.isSecret) continue
-    const flag = kind.placeholder === null ? `--${name}` : `--${name} <${kind.placeholder}>`
-    const standard = 'standard' in more ? ` (${String(more.standard)})` : ''
-    command.addOption(new Option(flag, `${help}${standard} [${variableOf(name)}]`))
-  }
-  command.action(async (flags: Record<string, string | boolean | undefined>) => {
-    const started = performance.now() - process.uptime() * 1000 > 0 ? 0 : performance.timeOrigin
-    await run(settingsOf(flags, terminal), terminal, started)
+  const command = addConfig(
+    program
+      .command('serve')
+      .summary('start the server')
+      .description('Starts the server: decides over REST, by the rules of a file.'),
+  )
+  for (const [group, names] of Object.entries(GROUPS))
+    for (const name of names) command.addOption(settingOption(name).helpGroup(group))
+  command.addHelpText(
+    'after',
+    `
+Every option is also a variable, and a key of ${STANDARD_CONFIG}: --max-keys, SLUICE_MAX_KEYS, max-keys.
+SLUICE_TOKEN is what callers must show; it has no flag, since others could read it there.`,
+  )
+  command.action(async (flags: Flags) => {
+    refuseStrangers(program.opts())
+    await run(statedSettings(flags, terminal), terminal)
   })
 }
 
-function settingsOf(
-  options: Record<string, string | boolean | undefined>,
-  { environment }: Terminal,
-): Settings {
-  const flags = Object.fromEntries(
-    Object.entries(options).map(([name, value]) => [
-      name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-      value,
-    ]),
-  )
-  const stated = flags['config']
-  const name = typeof stated === 'string' ? stated : STANDARD_CONFIG
-  if (stated === undefined && !existsSync(name))
-    return readSettings({ flags, environment, file: null })
-  return readSettings({ flags, environment, file: { name, content: readConfig(name) } })
+/** A token that was given and not used would leave the server open. */
+function refuseStrangers(globals: Readonly<Record<string, unknown>>): void {
+  if (globals['token'] !== undefined)
+    throw new UsageError(
+      '--token is what a caller shows. The one that serve demands comes from SLUICE_TOKEN, which others on this machine cannot read',
+    )
+  for (const [name, flag] of Object.entries(NOT_HERE))
+    if (globals[name] !== undefined)
+      throw new UsageError(`${flag} says nothing to serve: it starts a server and asks none`)
 }
 
-function readConfig(name: string): unknown {
-  try {
-    return parse(readFileSync(name, 'utf8'))
-  } catch (error) {
-    throw new UsageError(`${name} cannot be read: ${(error as Error).message}`)
-  }
-}
-
-async function run(settings: Settings, terminal: Terminal, _started: number): Promise<void> {
+async function run(settings: Settings, terminal: Terminal): Promise<void> {
   const log = new Log({
     level: settings.logLevel,
     isTerminal: terminal.sayIsTerminal,
@@ -89,12 +99,7 @@ async function run(settings: Settings, terminal: Terminal, _started: number): Pr
 
 /** What goes wrong at the start, in words. */
 function inWords(error: unknown, { port, host }: Settings, terminal: Terminal): unknown {
-  if (error instanceof FaultyRules) {
-    const { file, refused } = error
-    const count = refused.faults.length === 1 ? '1 fault' : `${refused.faults.length} faults`
-    const faults = printFaults(file, refused.text, refused.faults, { color: terminal.hasColor })
-    return new CommandError(`${faults}\n${count}.`, EXIT.invalidRules)
-  }
+  if (error instanceof FaultyRules) return faultyRules(error.file, error.refused, terminal)
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {
     const holder = portHolder(port)

@@ -1,38 +1,57 @@
 /** How a command speaks: data on stdout, words on stderr; colour where somebody looks. */
 import { styleText } from 'node:util'
 
-type Style = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold'
+export type Style = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold'
 
 export interface Terminal {
   /** Data. */
   out(text: string): void
   /** Words. */
   say(text: string): void
+  /** All of stdin. */
+  input(): Promise<Buffer>
   /** Somebody looks at stdout, or at stderr. */
   readonly outIsTerminal: boolean
   readonly sayIsTerminal: boolean
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly hasColor: boolean
+  /** Of words. */
   readonly paint: (style: Style, text: string) => string
+  /** Of data: a pipe gets none, whatever stderr is. */
+  readonly paintData: (style: Style, text: string) => string
 }
 
-export function terminalOf(
-  { stdout, stderr, env }: Pick<NodeJS.Process, 'stdout' | 'stderr' | 'env'>,
-  wantsColor = true,
-): Terminal {
+interface Output {
+  write(text: string): unknown
+  readonly isTTY?: boolean
+}
+
+export interface Streams {
+  readonly stdin: AsyncIterable<Buffer | string>
+  readonly stdout: Output
+  readonly stderr: Output
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export function terminalOf({ stdin, stdout, stderr, env }: Streams, wantsColor = true): Terminal {
   const isForced = (env['FORCE_COLOR'] ?? '') !== '' && env['FORCE_COLOR'] !== '0'
-  const hasColor =
-    wantsColor &&
-    (env['NO_COLOR'] ?? '') === '' &&
-    env['TERM'] !== 'dumb' &&
-    (isForced || stderr.isTTY)
+  const mayColor = wantsColor && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
+  const hasColor = mayColor && (isForced || stderr.isTTY === true)
+  const dataHasColor = mayColor && (isForced || stdout.isTTY === true)
+  const paint = (style: Style, text: string) => styleText(style, text, { validateStream: false })
   return {
     out: (text) => void stdout.write(text),
     say: (text) => void stderr.write(text),
-    outIsTerminal: stdout.isTTY,
-    sayIsTerminal: stderr.isTTY,
+    input: async () => {
+      const chunks: Buffer[] = []
+      for await (const chunk of stdin) chunks.push(Buffer.from(chunk as string))
+      return Buffer.concat(chunks)
+    },
+    outIsTerminal: stdout.isTTY === true,
+    sayIsTerminal: stderr.isTTY === true,
     environment: env,
     hasColor,
-    paint: (style, text) => (hasColor ? styleText(style, text) : text),
+    paint: (style, text) => (hasColor ? paint(style, text) : text),
+    paintData: (style, text) => (dataHasColor ? paint(style, text) : text),
   }
 }

@@ -1,0 +1,72 @@
+/**
+ * Decides by a rules file alone: the routes of the server without the server, over counters that are all
+ * unused and forgotten at the end.
+ */
+import { randomBytes } from 'node:crypto'
+import { createLimiter } from '@sluice/limiter'
+import { Decisions } from '../decisions.js'
+import { ServiceError } from '../error-codes.js'
+import { OnceInMemory } from '../receipts/once.js'
+import { Vouchers } from '../receipts/vouchers.js'
+import { loadRules } from '../rules-file/load-rules.js'
+import { printable } from '../rules-file/print-faults.js'
+import { decisionRoutes } from '../transports/rest/decision-routes.js'
+import type { Route } from '../transports/rest/route.js'
+import { CommandError, EXIT } from './exit-codes.js'
+import { faultyRules } from './faulty-rules.js'
+import type { Answer, Decider, Json } from './server-client.js'
+import type { Terminal } from './terminal.js'
+
+export class OfflineDecider implements Decider {
+  readonly #routes: readonly Route[]
+
+  private constructor(routes: readonly Route[]) {
+    this.#routes = routes
+  }
+
+  static async by(file: string, terminal: Terminal): Promise<OfflineDecider> {
+    const loaded = await loadRules(file)
+    if ('faults' in loaded) throw faultyRules(file, loaded, terminal)
+    const decisions = new Decisions({
+      limiter: createLimiter({ rules: loaded.rules }),
+      vouchers: new Vouchers(randomBytes(16), new OnceInMemory()),
+      observer: { decided: () => undefined, took: () => undefined },
+      headerFamilies: [],
+    })
+    terminal.say(
+      terminal.paint(
+        'dim',
+        `By ${printable(file)} alone: no server was asked, nothing is used yet.`,
+      ) + '\n',
+    )
+    return new OfflineDecider(decisionRoutes(decisions))
+  }
+
+  async post(path: string, body: Json): Promise<Answer> {
+    const route = this.#routes.find((one) => one.path === path)!
+    try {
+      const reply = await route.handle({
+        headers: {},
+        query: new URLSearchParams(),
+        body: () => body,
+      })
+      return { status: reply.status, body: withoutReceipts(reply.body as Json) }
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error
+      throw new CommandError(
+        `${printable(error.message)} (${error.code}; see: sluice help ${error.code})`,
+        EXIT.usage,
+      )
+    }
+  }
+}
+
+/** Nobody would honour them. */
+function withoutReceipts(body: Json): Json {
+  const decision = body['decision'] as Json | undefined
+  return {
+    ...body,
+    ...('receipt' in body ? { receipt: null } : {}),
+    ...(decision === undefined ? {} : { decision: { ...decision, receipt: null } }),
+  }
+}
