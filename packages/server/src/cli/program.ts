@@ -6,6 +6,8 @@ import { addCheck } from './check-command.js'
 import type { SetExitCode } from './exit-codes.js'
 import { addExplain } from './explain-command.js'
 import { addGlobals } from './globals.js'
+import { addInit } from './init-command.js'
+import { addRules } from './rules-command.js'
 import { addServe } from './serve-command.js'
 import type { Terminal } from './terminal.js'
 
@@ -23,9 +25,11 @@ export function programOf(terminal: Terminal, setExitCode: SetExitCode): Command
       outputError: (text, write) => write(inOurWords(text)),
     })
   addGlobals(program)
+  addInit(program, terminal)
   addServe(program, terminal)
   addCheck(program, terminal, setExitCode)
   addExplain(program, terminal, setExitCode)
+  addRules(program, terminal, setExitCode)
   program.addHelpText(
     'after',
     `
