@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { printable } from '../rules-file/print-faults.js'
 import { VERSION } from '../version.js'
 import { addCheck } from './check-command.js'
+import { addDoctor } from './doctor-command.js'
 import type { SetExitCode } from './exit-codes.js'
 import { addExplain } from './explain-command.js'
 import { addGlobals } from './globals.js'
@@ -30,6 +31,7 @@ export function programOf(terminal: Terminal, setExitCode: SetExitCode): Command
   addCheck(program, terminal, setExitCode)
   addExplain(program, terminal, setExitCode)
   addRules(program, terminal, setExitCode)
+  addDoctor(program, terminal, setExitCode)
   program.addHelpText(
     'after',
     `

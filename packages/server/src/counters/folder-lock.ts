@@ -173,3 +173,10 @@ function nameOf(owner: Owner | null): string {
   const host = owner.where.split(' ')[0]
   return owner.where === where() ? `pid ${owner.pid}` : `pid ${owner.pid} on ${host}`
 }
+
+/** Who has a folder, for people; null: nobody, or whoever had it is gone. */
+export function lockHolder(folder: string): string | null {
+  const path = join(resolve(folder), 'lock')
+  const found = read(path)
+  return found === null || isStale(found, path) ? null : nameOf(found.owner)
+}

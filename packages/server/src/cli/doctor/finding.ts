@@ -1,0 +1,16 @@
+/** One line of `sluice doctor`: how it is with one thing, and what to do about it. */
+export interface Finding {
+  readonly level: 'ok' | 'warn' | 'FAIL'
+  readonly what: string
+  readonly fix?: string
+}
+
+export const ok = (what: string): Finding => ({ level: 'ok', what })
+export const warn = (what: string, fix?: string): Finding =>
+  fix === undefined ? { level: 'warn', what } : { level: 'warn', what, fix }
+export const fail = (what: string, fix: string): Finding => ({ level: 'FAIL', what, fix })
+
+/** `8,112` */
+export function counted(number: number): string {
+  return number.toLocaleString('en-US')
+}

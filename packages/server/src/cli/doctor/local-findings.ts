@@ -1,0 +1,56 @@
+/** What can be seen on this machine: Node, the rules file, the folder of counters. */
+import { accessSync, constants, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Settings } from '../../config.js'
+import { lockHolder } from '../../counters/folder-lock.js'
+import { loadRules } from '../../rules-file/load-rules.js'
+import { STANDARD_FILE } from '../../startup-sense.js'
+import { type Finding, fail, ok, warn } from './finding.js'
+
+export function nodeFinding(version: string): Finding {
+  const major = Number(version.slice(1).split('.')[0])
+  const said = `node ${version}`
+  // Odd ones are never kept up for long.
+  return major % 2 === 0 ? ok(said) : warn(`${said} gets no long support`, 'nvm install 22')
+}
+
+export async function rulesFindings({ rules }: Settings): Promise<Finding[]> {
+  const file = rules ?? STANDARD_FILE
+  const loaded = await loadRules(file)
+  if ('faults' in loaded) {
+    const [first] = loaded.faults
+    if (loaded.text === '' && rules === undefined && !exists(file))
+      return [warn(`${file} is not here: without rules everything is allowed`, 'sluice init')]
+    const count = loaded.faults.length === 1 ? '1 fault' : `${loaded.faults.length} faults`
+    return [
+      fail(
+        `${file} has ${count}; the first at ${first!.line}:${first!.column}: ${first!.message}`,
+        `sluice rules validate ${file}`,
+      ),
+    ]
+  }
+  const count = loaded.rules.rules.length
+  const good = ok(`${file}, ${count === 1 ? '1 rule' : `${count} rules`}`)
+  return [good, ...loaded.warnings.map((warning) => warn(`${file}: ${warning}`))]
+}
+
+export function folderFinding({ data }: Settings): Finding {
+  const name = `${data.replace(/\/$/, '')}/`
+  const there = exists(data)
+  try {
+    accessSync(there ? data : dirname(resolve(data)), constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return fail(`${name} cannot be written (${code}): counters are lost at a restart`, '--data DIR')
+  }
+  if (!there) return ok(`${name} is not here yet; serve makes it`)
+  if (!statSync(data).isDirectory()) return fail(`${name} is no folder`, '--data DIR')
+  const holder = lockHolder(data)
+  return ok(
+    `${name} can be written, ${holder === null ? 'in use by nobody' : `in use by ${holder}`}`,
+  )
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
+}

@@ -1,0 +1,82 @@
+/** What a running server says of itself: whether it is ready, knows the token, and how its store does. */
+import { VERSION } from '../../version.js'
+import { CommandError, EXIT } from '../exit-codes.js'
+import type { Globals } from '../globals.js'
+import { ServerClient } from '../server-client.js'
+import { counted, type Finding, fail, ok, warn } from './finding.js'
+import { MetricSamples } from './metric-samples.js'
+
+const FAR_OFF_SECONDS = 0.5
+
+export async function serverFindings(globals: Globals): Promise<Finding[]> {
+  const client = new ServerClient(globals)
+  let ready: Readonly<Record<string, unknown>>
+  try {
+    ready = (await client.get('/readyz')).body
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    const said = error.message.replace(/\.? (Start it|Is --server).*$/, '')
+    const isSilent = error.message.startsWith('Nothing')
+    const fix = isSilent ? 'sluice serve' : '--server URL'
+    // Nobody said that there is one.
+    return [isSilent && !globals.isServerStated ? warn(said, fix) : fail(said, fix)]
+  }
+  if (typeof ready['ready'] !== 'boolean')
+    return [fail(`${client.name} answers, but not as Sluice does`, '--server URL')]
+  if (!ready['ready'])
+    return [fail(`${client.name} is not ready: ${String(ready['reason'])}`, 'wait, or see its log')]
+  try {
+    const samples = new MetricSamples(await client.text('/metrics'))
+    return [readyFinding(client.name, ready, samples), ...storeFindings(samples)]
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    const fix = error.exitCode === EXIT.notAuthorised ? 'SLUICE_TOKEN=…' : '--server URL'
+    return [
+      ok(`${client.name} is ready`),
+      fail(error.message.replace(/(\. Give it| \(see): .*$/, ''), fix),
+    ]
+  }
+}
+
+function readyFinding(
+  name: string,
+  ready: Readonly<Record<string, unknown>>,
+  samples: MetricSamples,
+): Finding {
+  const version = samples.of('sluice_build_info')[0]?.labels['version'] ?? '?'
+  const rules = ready['rules'] as { revision?: number; count?: number } | undefined
+  const said = `${name} is ready: ${version}, ${rules?.count} rules, revision ${rules?.revision}`
+  return version === VERSION
+    ? ok(said)
+    : warn(`${said}; this command is ${VERSION}`, 'use the same version')
+}
+
+function storeFindings(samples: MetricSamples): Finding[] {
+  const findings: Finding[] = []
+  const state = samples.of('sluice_breaker_state').find(({ value }) => value === 1)?.labels['state']
+  if (state === 'closed') findings.push(ok('its Redis answers (breaker closed)'))
+  else if (state !== undefined)
+    findings.push(
+      fail(`its Redis does not answer (breaker ${state})`, 'sluice doctor --redis URL, from there'),
+    )
+  const offset = samples.sum('sluice_clock_offset_seconds')
+  if (offset !== undefined && Math.abs(offset) > FAR_OFF_SECONDS)
+    findings.push(
+      warn(
+        `its clock is ${Math.round(Math.abs(offset) * 1000)} ms off from Redis's, which decides`,
+        'chrony or another NTP client on both',
+      ),
+    )
+  const degraded = samples.sum('sluice_degraded_decisions_total') ?? 0
+  if (degraded > 0)
+    findings.push(warn(`${counted(degraded)} decisions without the store since its start`))
+  const evicted = samples.sum('sluice_memory_evicted_total') ?? 0
+  if (evicted > 0)
+    findings.push(
+      warn(
+        `${counted(evicted)} counters had to go before their time: their subjects started unused`,
+        '--max-keys N',
+      ),
+    )
+  return findings
+}
