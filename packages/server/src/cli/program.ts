@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { printable } from '../rules-file/print-faults.js'
 import { VERSION } from '../version.js'
+import { addBench } from './bench-command.js'
 import { addCheck } from './check-command.js'
 import { addDoctor } from './doctor-command.js'
 import type { SetExitCode } from './exit-codes.js'
@@ -32,6 +33,7 @@ export function programOf(terminal: Terminal, setExitCode: SetExitCode): Command
   addExplain(program, terminal, setExitCode)
   addRules(program, terminal, setExitCode)
   addDoctor(program, terminal, setExitCode)
+  addBench(program, terminal)
   program.addHelpText(
     'after',
     `
