@@ -4,10 +4,12 @@ import { printable } from '../rules-file/print-faults.js'
 import { VERSION } from '../version.js'
 import { addBench } from './bench-command.js'
 import { addCheck } from './check-command.js'
+import { addCompletion } from './completion-command.js'
 import { addDoctor } from './doctor-command.js'
 import type { SetExitCode } from './exit-codes.js'
 import { addExplain } from './explain-command.js'
 import { addGlobals } from './globals.js'
+import { addHelp } from './help-command.js'
 import { addInit } from './init-command.js'
 import { addRules } from './rules-command.js'
 import { addServe } from './serve-command.js'
@@ -34,6 +36,8 @@ export function programOf(terminal: Terminal, setExitCode: SetExitCode): Command
   addRules(program, terminal, setExitCode)
   addDoctor(program, terminal, setExitCode)
   addBench(program, terminal)
+  addCompletion(program, terminal)
+  addHelp(program, terminal)
   program.addHelpText(
     'after',
     `
