@@ -2,7 +2,7 @@
 // quickly and needs nothing beside it but the thread that reads large rules files, a second bundle.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -26,6 +26,8 @@ await build({
   banner: { js: "var __here = require('url').pathToFileURL(__filename).href;" },
   logLevel: 'warning',
 })
+// Editors fetch it from the published package: `sluice init` names it there.
+copyFileSync(join(ROOT, 'docs/reference/rules.schema.json'), join(server, 'dist/rules.schema.json'))
 await writeCache(join(server, 'dist/sluice.cache'))
 
 /** A server is started and stopped once, so that the cache has what starting needs. */

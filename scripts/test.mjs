@@ -37,6 +37,7 @@ check('format', 'npx', ['biome', 'ci', '--linter-enabled=false', '.'])
 check('types', 'npx', ['tsc', '-b'])
 // Tests of the server start the thread that reads large rules files as it is bundled.
 check('bundle', 'node', ['scripts/bundle.mjs'])
+check('generated reference is fresh', 'node', ['scripts/generate-reference.mjs', '--check'])
 check('lint', 'npx', ['oxlint', '--type-aware', '--deny-warnings'])
 check('import directions', 'npx', ['depcruise', '--config', '.dependency-cruiser.cjs', 'packages'])
 check('dead code', 'npx', ['knip'])
