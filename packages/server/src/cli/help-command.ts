@@ -20,7 +20,7 @@ export function addHelp(program: Command, terminal: Terminal): void {
     .command('help')
     .summary('what a command or an error code means')
     .description('Says what a command takes, or what an error code means and what to do.')
-    .argument('[command or error code...]')
+    .argument('[command|code...]')
     .action((words: string[], _options: object, command: Command) => {
       const found = commandAt(program, words)
       if (found !== null) return found.outputHelp()

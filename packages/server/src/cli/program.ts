@@ -21,11 +21,13 @@ export function programOf(terminal: Terminal, setExitCode: SetExitCode): Command
     .version(VERSION, '-V, --version', 'the version')
     .helpOption('-h, --help', 'this text')
     .helpCommand(false)
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: termOf })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.say(text),
+      getOutHelpWidth: () => terminal.width,
+      getErrHelpWidth: () => terminal.width,
       outputError: (text, write) => write(inOurWords(text)),
     })
   addGlobals(program)
@@ -45,6 +47,16 @@ Exit codes: 0 yes, 1 failed, 2 usage, 3 invalid rules, 4 not authorised, 5 out o
 New here: sluice init, then sluice serve --dev`,
   )
   return program
+}
+
+/** A command in the list of its parent's: with what it takes, or with its own commands. */
+function termOf(command: Command): string {
+  const own = command.commands.map((one) => one.name()).join('|')
+  const words = command.registeredArguments.map((argument) => {
+    const name = argument.variadic ? `${argument.name()}...` : argument.name()
+    return argument.required ? `<${name}>` : `[${name}]`
+  })
+  return [command.name(), ...(own === '' ? words : [own])].join(' ')
 }
 
 /** `error: unknown option '--prot'` and its guess, as one sentence of ours. */

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { type SETTINGS, type Settings, UsageError } from '../config.js'
+import { CountersError } from '../counters/counters-error.js'
 import type { RefusedRules } from '../rules-file/load-rules.js'
 import { printFaults } from '../rules-file/print-faults.js'
 import { FaultyRules, type Service, serve } from '../serve.js'
@@ -44,7 +45,8 @@ export function addServe(program: Command, terminal: Terminal): void {
     program
       .command('serve')
       .summary('start the server')
-      .description('Starts the server: decides over REST, by the rules of a file.'),
+      .description('Starts the server: decides over REST, by the rules of a file.')
+      .configureHelp({ showGlobalOptions: false }),
   )
   for (const [group, names] of Object.entries(GROUPS))
     for (const name of names) command.addOption(settingOption(name).helpGroup(group))
@@ -100,6 +102,8 @@ async function run(settings: Settings, terminal: Terminal): Promise<void> {
 /** What goes wrong at the start, in words. */
 function inWords(error: unknown, { port, host }: Settings, terminal: Terminal): unknown {
   if (error instanceof FaultyRules) return faultyRules(error.file, error.refused, terminal)
+  if (error instanceof CountersError)
+    return new CommandError(`${error.message}. Another folder: --data DIR`)
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {
     const holder = portHolder(port)

@@ -13,6 +13,8 @@ export interface Terminal {
   /** Somebody looks at stdout, or at stderr. */
   readonly outIsTerminal: boolean
   readonly sayIsTerminal: boolean
+  /** Of lines that are to be read, in characters. */
+  readonly width: number
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly hasColor: boolean
   /** Of words. */
@@ -21,9 +23,13 @@ export interface Terminal {
   readonly paintData: (style: Style, text: string) => string
 }
 
+/** Longer lines are hard to read. */
+const WIDEST = 110
+
 interface Output {
   write(text: string): unknown
   readonly isTTY?: boolean
+  readonly columns?: number
 }
 
 export interface Streams {
@@ -49,6 +55,7 @@ export function terminalOf({ stdin, stdout, stderr, env }: Streams, wantsColor =
     },
     outIsTerminal: stdout.isTTY === true,
     sayIsTerminal: stderr.isTTY === true,
+    width: Math.min(stdout.columns ?? 80, WIDEST),
     environment: env,
     hasColor,
     paint: (style, text) => (hasColor ? paint(style, text) : text),

@@ -10,7 +10,7 @@ export const warn = (what: string, fix?: string): Finding =>
   fix === undefined ? { level: 'warn', what } : { level: 'warn', what, fix }
 export const fail = (what: string, fix: string): Finding => ({ level: 'FAIL', what, fix })
 
-/** `8,112` */
-export function counted(number: number): string {
-  return number.toLocaleString('en-US')
+/** `8,112 rules`, `1 rule` */
+export function countOf(number: number, noun: string): string {
+  return number === 1 ? `1 ${noun}` : `${number.toLocaleString('en-US')} ${noun}s`
 }

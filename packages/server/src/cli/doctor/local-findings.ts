@@ -5,7 +5,7 @@ import type { Settings } from '../../config.js'
 import { lockHolder } from '../../counters/folder-lock.js'
 import { loadRules } from '../../rules-file/load-rules.js'
 import { STANDARD_FILE } from '../../startup-sense.js'
-import { type Finding, fail, ok, warn } from './finding.js'
+import { countOf, type Finding, fail, ok, warn } from './finding.js'
 
 export function nodeFinding(version: string): Finding {
   const major = Number(version.slice(1).split('.')[0])
@@ -16,12 +16,16 @@ export function nodeFinding(version: string): Finding {
 
 export async function rulesFindings({ rules }: Settings): Promise<Finding[]> {
   const file = rules ?? STANDARD_FILE
+  if (!exists(file))
+    return [
+      rules === undefined
+        ? warn(`${file} is not here: without rules everything is allowed`, 'sluice init')
+        : fail(`${file} is not here`, '--rules FILE'),
+    ]
   const loaded = await loadRules(file)
   if ('faults' in loaded) {
     const [first] = loaded.faults
-    if (loaded.text === '' && rules === undefined && !exists(file))
-      return [warn(`${file} is not here: without rules everything is allowed`, 'sluice init')]
-    const count = loaded.faults.length === 1 ? '1 fault' : `${loaded.faults.length} faults`
+    const count = countOf(loaded.faults.length, 'fault')
     return [
       fail(
         `${file} has ${count}; the first at ${first!.line}:${first!.column}: ${first!.message}`,
@@ -30,21 +34,21 @@ export async function rulesFindings({ rules }: Settings): Promise<Finding[]> {
     ]
   }
   const count = loaded.rules.rules.length
-  const good = ok(`${file}, ${count === 1 ? '1 rule' : `${count} rules`}`)
+  const good = ok(`${file}, ${countOf(count, 'rule')}`)
   return [good, ...loaded.warnings.map((warning) => warn(`${file}: ${warning}`))]
 }
 
 export function folderFinding({ data }: Settings): Finding {
   const name = `${data.replace(/\/$/, '')}/`
   const there = exists(data)
+  if (there && !statSync(data).isDirectory()) return fail(`${data} is no folder`, '--data DIR')
   try {
     accessSync(there ? data : dirname(resolve(data)), constants.W_OK | constants.X_OK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return fail(`${name} cannot be written (${code}): counters are lost at a restart`, '--data DIR')
+    return fail(`${name} cannot be written (${code}): serve would not start`, '--data DIR')
   }
   if (!there) return ok(`${name} is not here yet; serve makes it`)
-  if (!statSync(data).isDirectory()) return fail(`${name} is no folder`, '--data DIR')
   const holder = lockHolder(data)
   return ok(
     `${name} can be written, ${holder === null ? 'in use by nobody' : `in use by ${holder}`}`,
@@ -52,5 +56,9 @@ export function folderFinding({ data }: Settings): Finding {
 }
 
 function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return false
+  }
 }

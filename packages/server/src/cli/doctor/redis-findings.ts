@@ -28,16 +28,17 @@ export async function redisFindings(text: string): Promise<Finding[]> {
     const info = readInfo(await node.info())
     return judge(address, info, await latencyOf(node))
   } catch (error) {
-    const why = trouble || (error as Error).message
-    return [fail(`redis ${printRedisAddress(address)} does not answer (${why})`, fixOf(why))]
+    return [silence(printRedisAddress(address), trouble || (error as Error).message)]
   } finally {
     client.disconnect()
   }
 }
 
-function fixOf(why: string): string {
-  if (/NOAUTH|WRONGPASS/.test(why)) return 'redis://user:password@host:6379'
-  return 'start it, or correct --redis'
+function silence(name: string, why: string): Finding {
+  const refusal = /^(NOAUTH|WRONGPASS|NOPERM)\b/.exec(why)
+  return refusal === null
+    ? fail(`redis ${name} does not answer (${why})`, 'start it, or correct --redis')
+    : fail(`redis ${name} lets nobody in so (${refusal[1]})`, 'redis://user:password@host:6379')
 }
 
 function connect(address: RedisAddress): Redis | Cluster {

@@ -3,7 +3,7 @@ import { VERSION } from '../../version.js'
 import { CommandError, EXIT } from '../exit-codes.js'
 import type { Globals } from '../globals.js'
 import { ServerClient } from '../server-client.js'
-import { counted, type Finding, fail, ok, warn } from './finding.js'
+import { countOf, type Finding, fail, ok, warn } from './finding.js'
 import { MetricSamples } from './metric-samples.js'
 
 const FAR_OFF_SECONDS = 0.5
@@ -45,7 +45,8 @@ function readyFinding(
 ): Finding {
   const version = samples.of('sluice_build_info')[0]?.labels['version'] ?? '?'
   const rules = ready['rules'] as { revision?: number; count?: number } | undefined
-  const said = `${name} is ready: ${version}, ${rules?.count} rules, revision ${rules?.revision}`
+  const count = countOf(rules?.count ?? 0, 'rule')
+  const said = `${name} is ready: ${version}, ${count}, revision ${rules?.revision}`
   return version === VERSION
     ? ok(said)
     : warn(`${said}; this command is ${VERSION}`, 'use the same version')
@@ -69,12 +70,12 @@ function storeFindings(samples: MetricSamples): Finding[] {
     )
   const degraded = samples.sum('sluice_degraded_decisions_total') ?? 0
   if (degraded > 0)
-    findings.push(warn(`${counted(degraded)} decisions without the store since its start`))
+    findings.push(warn(`${countOf(degraded, 'decision')} without the store since its start`))
   const evicted = samples.sum('sluice_memory_evicted_total') ?? 0
   if (evicted > 0)
     findings.push(
       warn(
-        `${counted(evicted)} counters had to go before their time: their subjects started unused`,
+        `${countOf(evicted, 'counter')} had to go before their time: their subjects started unused`,
         '--max-keys N',
       ),
     )
