@@ -16,6 +16,8 @@ export interface Ran {
 export interface RunOptions {
   /** Somebody looks: at both, unless said otherwise. */
   readonly isTerminal?: boolean
+  /** Of stdout alone. */
+  readonly outIsTerminal?: boolean
   readonly color?: boolean
   readonly input?: string
   readonly environment?: Record<string, string>
@@ -27,13 +29,14 @@ export async function run(line: string, options: RunOptions = {}): Promise<Ran> 
 
 export async function runWords(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const { isTerminal = true, color = false, input = '', environment = {} } = options
+  const { outIsTerminal = isTerminal } = options
   let [out, words] = ['', '']
   const terminal = terminalOf({
     // oxlint-disable-next-line require-await -- a stream
     stdin: (async function* () {
       yield input
     })(),
-    stdout: { write: (text) => (out += text), isTTY: isTerminal },
+    stdout: { write: (text) => (out += text), isTTY: outIsTerminal },
     stderr: { write: (text) => (words += text), isTTY: isTerminal },
     env: color ? environment : { NO_COLOR: '1', ...environment },
   })

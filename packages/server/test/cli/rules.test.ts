@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -178,7 +179,9 @@ describe('rules fmt', () => {
   it('rewrites in place, keeps the mode, and lists what it changed', async () => {
     folder.write('a.yaml', UNTIDY)
     folder.write('b.yaml', TIDY)
-    chmodSync('a.yaml', 0o640)
+    chmodSync('a.yaml', 0o666)
+    const isRoot = process.getuid?.() === 0
+    if (isRoot) chownSync('a.yaml', 12_345, 12_345)
     expect(shown(await run('rules fmt a.yaml b.yaml'))).toMatchInlineSnapshot(`
       "
       a.yaml
@@ -186,7 +189,8 @@ describe('rules fmt', () => {
       "
     `)
     expect(read('a.yaml')).toBe(TIDY)
-    expect((statSync('a.yaml').mode & 0o777).toString(8)).toBe('640')
+    expect((statSync('a.yaml').mode & 0o777).toString(8)).toBe('666')
+    if (isRoot) expect(statSync('a.yaml')).toMatchObject({ uid: 12_345, gid: 12_345 })
     expect(readdirSync('.').toSorted()).toEqual(['a.yaml', 'b.yaml'])
     expect(await run('rules fmt a.yaml')).toEqual({ code: 0, out: '', words: '' })
   })

@@ -141,6 +141,12 @@ describe('help', () => {
     for (const code of Object.keys(ERROR_CODES)) expect((await run(`help ${code}`)).code).toBe(0)
   })
 
+  it('has colour only where somebody looks at that stream', async () => {
+    const seen = await run('help limited', { color: true })
+    const piped = await run('help limited', { color: true, outIsTerminal: false })
+    expect([seen.out.includes('\u001b[1m'), piped.out.includes('\u001b')]).toEqual([true, false])
+  })
+
   it('says what a command takes, as --help does', async () => {
     for (const name of ['serve', 'rules', 'rules fmt', 'check', 'help']) {
       const [help, flag] = [await run(`help ${name}`), await run(`${name} --help`)]

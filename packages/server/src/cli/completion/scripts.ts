@@ -28,19 +28,19 @@ function cases(tree: CommandNode, line: (node: CommandNode, words: string[]) => 
 const WALK = (tree: CommandNode) =>
   [...nodesOf(tree)]
     .filter((node) => node !== tree)
-    .map((node) => `      '${node.path}') path='${node.path}' ;;`)
+    .map((node) => `      '${node.path}') at='${node.path}' ;;`)
     .join('\n')
 
 function bash(tree: CommandNode): string {
   return `# sluice completion for bash. Load it: source <(sluice completion bash)
 _sluice() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" path='sluice' word words
+  local cur="\${COMP_WORDS[COMP_CWORD]}" at='sluice' word words
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$path $word" in
+    case "$at $word" in
 ${WALK(tree)}
     esac
   done
-  case "$path" in
+  case "$at" in
 ${cases(tree, (node, words) => `    '${node.path}') words='${words.join(' ')}' ;;`)}
   esac
   COMPREPLY=($(compgen -W "$words ${GLOBALS_OF(tree).join(' ')}" -- "$cur"))
@@ -54,19 +54,20 @@ function zsh(tree: CommandNode): string {
   return `#compdef sluice
 # sluice completion for zsh. Load it: source <(sluice completion zsh)
 _sluice() {
-  local path='sluice' word
+  local at='sluice' word
   local -a words_here
   for word in "\${(@)words[2,CURRENT-1]}"; do
-    case "$path $word" in
+    case "$at $word" in
 ${WALK(tree)}
     esac
   done
-  case "$path" in
+  case "$at" in
 ${cases(tree, (node, words) => `    '${node.path}') words_here=(${words.join(' ')}) ;;`)}
   esac
   compadd -- $words_here ${GLOBALS_OF(tree).join(' ')} || _files
 }
-compdef _sluice sluice
+# Run at once where it was autoloaded from fpath; made known where it was sourced.
+if [[ "\${funcstack[1]}" == _sluice ]]; then _sluice "$@"; else compdef _sluice sluice; fi
 `
 }
 
