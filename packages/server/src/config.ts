@@ -163,6 +163,11 @@ export interface Sources {
   readonly file: { readonly name: string; readonly content: unknown } | null
 }
 
+export function isSecret(name: SettingName): boolean {
+  const setting: Setting<unknown> = SETTINGS[name]
+  return setting.isSecret === true
+}
+
 export function variableOf(name: string): string {
   return `SLUICE_${name.toUpperCase().replaceAll('-', '_')}`
 }

@@ -1,7 +1,7 @@
 /** `sluice serve`: starts the service, says where it is, and stops it when it is asked to. */
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
-import { type SETTINGS, type Settings, UsageError } from '../config.js'
+import { isSecret, SETTINGS, type Settings, UsageError } from '../config.js'
 import { CountersError } from '../counters/counters-error.js'
 import type { RefusedRules } from '../rules-file/load-rules.js'
 import { printFaults } from '../rules-file/print-faults.js'
@@ -48,8 +48,11 @@ export function addServe(program: Command, terminal: Terminal): void {
       .description('Starts the server: decides over REST, by the rules of a file.')
       .configureHelp({ showGlobalOptions: false }),
   )
-  for (const [group, names] of Object.entries(GROUPS))
-    for (const name of names) command.addOption(settingOption(name).helpGroup(group))
+  for (const name of Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) {
+    if (isSecret(name)) continue
+    const [group = 'More:'] = Object.entries(GROUPS).find(([, names]) => names.includes(name)) ?? []
+    command.addOption(settingOption(name).helpGroup(group))
+  }
   command.addHelpText(
     'after',
     `

@@ -147,6 +147,11 @@ export class ServerClient implements Decider {
         `${this.name} answers, but not as Sluice does (${code}). Is --server right?`,
         EXIT.outOfReach,
       )
+    if (/CERT|SIGNATURE|ALTNAME/.test(code))
+      return new CommandError(
+        `${this.name} shows a certificate that is not trusted here (${code}). Trust its authority: NODE_EXTRA_CA_CERTS=FILE`,
+        EXIT.outOfReach,
+      )
     const why = printable(code === '' ? message : code)
     return new CommandError(
       `Nothing answers at ${this.name} (${why}). Start it: sluice serve`,

@@ -25,6 +25,8 @@ export interface Terminal {
 
 /** Longer lines are hard to read. */
 const WIDEST = 110
+/** In bytes; more than any rules file has. */
+const LONGEST_INPUT = 128 * 1024 * 1024
 
 interface Output {
   write(text: string): unknown
@@ -50,7 +52,12 @@ export function terminalOf({ stdin, stdout, stderr, env }: Streams, wantsColor =
     say: (text) => void stderr.write(text),
     input: async () => {
       const chunks: Buffer[] = []
-      for await (const chunk of stdin) chunks.push(Buffer.from(chunk as string))
+      let length = 0
+      for await (const chunk of stdin) {
+        chunks.push(Buffer.from(chunk as string))
+        length += chunk.length
+        if (length > LONGEST_INPUT) throw new Error('stdin is longer than 128 MB')
+      }
       return Buffer.concat(chunks)
     },
     outIsTerminal: stdout.isTTY === true,

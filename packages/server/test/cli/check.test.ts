@@ -1,6 +1,11 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { createServer as createTcpServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../../../limiter/test/redis/servers.js'
 import { startService, type TestService } from '../service.js'
@@ -361,6 +366,23 @@ describe('a server', () => {
       http://localhost:PORT answers, but not as Sluice does (HPE_INVALID_CONSTANT). Is --server right?
       "
     `)
+  })
+
+  it('that is not trusted is not said to be away', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    const request = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1'
+    const made = `${request} -subj /CN=localhost -keyout ${key} -out ${cert}`
+    spawnSync('openssl', made.split(' '))
+    const secure = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }).listen(0)
+    await once(secure, 'listening')
+    const { port } = secure.address() as { port: number }
+    expect(await run(`check user:1 --server https://localhost:${port}`)).toEqual({
+      code: 5,
+      out: '',
+      words: `https://localhost:${port} shows a certificate that is not trusted here (DEPTH_ZERO_SELF_SIGNED_CERT). Trust its authority: NODE_EXTRA_CA_CERTS=FILE\n`,
+    })
+    secure.close()
   })
 
   it('cannot make a terminal do anything', async () => {
