@@ -28,7 +28,7 @@ export function addValidate(rules: Command, terminal: Terminal, setExitCode: Set
           continue
         }
         const { warnings } = read
-        const size = read.rules.rules.length
+        const size = read.rules.size
         documents.push({ file: name, ok: true, rules: size, faults: [], warnings })
         if (json) continue
         const ok = { text: 'ok', style: 'green' } as const

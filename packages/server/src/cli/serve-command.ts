@@ -33,7 +33,13 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof SETTINGS)[]>> = {
     'max-keys',
   ],
   'Listening:': ['host', 'port', 'socket', 'tls-cert', 'tls-key', 'tls-client-ca'],
-  'Connections:': ['max-connections', 'request-timeout', 'idle-timeout', 'drain-delay'],
+  'Connections:': [
+    'max-connections',
+    'request-timeout',
+    'idle-timeout',
+    'drain-delay',
+    'fast-path',
+  ],
   'Answers and logs:': ['headers', 'log-level', 'dev'],
 }
 

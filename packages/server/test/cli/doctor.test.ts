@@ -101,7 +101,7 @@ describe('doctor', () => {
     expect((await doctor(line)).replaceAll(service.folder, 'DIR')).toMatchInlineSnapshot(`
       "
       ok    node vN
-      ok    sluice.yaml, 6 rules
+      ok    sluice.yaml, 5 rules
       ok    DIR/data/ can be written, in use by pid N
       ok    http://HOST:PORT is ready: 0.1.0, 1 rule, revision 1
       [0]
@@ -111,7 +111,7 @@ describe('doctor', () => {
     expect(words).toBe('')
     expect(JSON.parse(out)).toMatchObject({ ok: true, findings: [{ level: 'ok' }, {}, {}, {}] })
     const piped = await run(`doctor ${line}`, { isTerminal: false })
-    expect(piped.out.split('\n')[1]).toBe('ok\tsluice.yaml, 6 rules')
+    expect(piped.out.split('\n')[1]).toBe('ok\tsluice.yaml, 5 rules')
     await service.stop()
   })
 

@@ -83,12 +83,12 @@ describe('rules validate', () => {
     await run('init')
     expect(shown(await run('rules validate'))).toMatchInlineSnapshot(`
       "
-      ok  sluice.yaml  6 rules
+      ok  sluice.yaml  5 rules
       [0]
       "
     `)
     expect((await run('rules validate', { isTerminal: false })).out).toBe(
-      'ok\tsluice.yaml\t6 rules\n',
+      'ok\tsluice.yaml\t5 rules\n',
     )
   })
 

@@ -33,7 +33,7 @@ export async function rulesFindings({ rules }: Settings): Promise<Finding[]> {
       ),
     ]
   }
-  const count = loaded.rules.rules.length
+  const count = loaded.rules.size
   const good = ok(`${file}, ${countOf(count, 'rule')}`)
   return [good, ...loaded.warnings.map((warning) => warn(`${file}: ${warning}`))]
 }
