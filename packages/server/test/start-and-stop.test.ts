@@ -61,15 +61,20 @@ describe('a process', () => {
     const { port } = holder.address() as { port: number }
     const sluice = new SluiceProcess(['serve', '--port', String(port)])
     expect((await sluice.ended).code).toBe(1)
-    expect(sluice.words).toContain(
-      `Port ${port} is taken by ${process.title.slice(0, 15) || 'node'}`.slice(
-        0,
-        `Port ${port} is taken by `.length,
-      ),
-    )
+    expect(sluice.words).toContain(`Port ${port} is taken by `)
     expect(sluice.words).toContain(`(pid ${process.pid}). Try: PORT=${port + 10} npm start\n`)
     expect(sluice.words).not.toContain('    at ')
     holder.close()
+    const first = await SluiceProcess.serve(RULES)
+    const second = new SluiceProcess(['serve', '--port', String(first.port)])
+    expect((await second.ended).code).toBe(1)
+    expect(second.words).toContain(
+      `(pid ${first.child.pid}): Sluice runs there already, http://localhost:${first.port}. Try: `,
+    )
+    const third = new SluiceProcess(['serve', '--port', '0'], { folder: first.folder })
+    expect((await third.ended).code).toBe(1)
+    expect(third.words).toContain(`in use by pid ${first.child.pid}`)
+    await first.stop('SIGKILL')
   })
 
   it('says what does not go together, with exit code 2', async () => {

@@ -101,7 +101,7 @@ async function run(settings: Settings, terminal: Terminal): Promise<void> {
   try {
     service = await serve({ settings, log, refused })
   } catch (error) {
-    throw inWords(error, settings, terminal)
+    throw await inWords(error, settings, terminal)
   }
   stopOnSignal(service, log)
   terminal.say(banner(service, settings, terminal))
@@ -109,7 +109,11 @@ async function run(settings: Settings, terminal: Terminal): Promise<void> {
 }
 
 /** What goes wrong at the start, in words. */
-function inWords(error: unknown, { port, host }: Settings, terminal: Terminal): unknown {
+async function inWords(
+  error: unknown,
+  { port, host }: Settings,
+  terminal: Terminal,
+): Promise<unknown> {
   if (error instanceof FaultyRules) return faultyRules(error.file, error.refused, terminal)
   if (error instanceof CountersError)
     return new CommandError(`${error.message}. Another folder: --data DIR`)
@@ -117,13 +121,28 @@ function inWords(error: unknown, { port, host }: Settings, terminal: Terminal): 
   if (code === 'EADDRINUSE') {
     const holder = portHolder(port)
     const by = holder === null ? '' : ` by ${holder.command} (pid ${holder.pid})`
-    return new CommandError(`Port ${port} is taken${by}. Try: PORT=${port + 10} npm start`)
+    const here = (await isSluice(port))
+      ? `: Sluice runs there already, http://localhost:${port}`
+      : ''
+    return new CommandError(`Port ${port} is taken${by}${here}. Try: PORT=${port + 10} npm start`)
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return new CommandError(`This machine has no address ${host}. Try: --host 127.0.0.1`)
   if (code === 'EACCES')
     return new CommandError(`Port ${port} may not be used by this user. Try: --port 4290`)
   return error
+}
+
+/** Whether whoever has the port answers as Sluice does. */
+async function isSluice(port: number): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(500)
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal })
+    const body = (await answer.json()) as { ready?: unknown }
+    return typeof body.ready === 'boolean'
+  } catch {
+    return false
+  }
 }
 
 /** The first signal stops in order; the second ends at once. */
