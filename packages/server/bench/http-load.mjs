@@ -5,39 +5,44 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const KEYS = 100_000
+const KEYS = 20_000
 
 const CHECK = `'{"subject":{"user":"user-'..(n*7919%${KEYS})..'"},"resource":"/v1/search","method":"GET"}'`
 const HEADERS = '{["Content-Type"]="application/json"}'
 
-/** One check a request, so many of them at a time. */
-export function checks(pipelined) {
+/** Requests that were made before, one after the other: making them must not be what is measured. */
+function script(count, make) {
+  // Formatted when they are first sent: before that wrk does not know the host.
   return `local n=0
+local requests={}
+local function make() ${make} end
+local r=0
 request=function()
-  local t={}
-  for i=1,${pipelined} do n=n+1; t[i]=wrk.format("POST","/v1/check",${HEADERS},${CHECK}) end
-  return table.concat(t)
+  r=r%${count}+1
+  local one=requests[r]
+  if one==nil then one=make(); requests[r]=one end
+  return one
 end`
 }
 
-/** Batches of so many checks; a few that were made before. */
+/** One check a request, so many of them at a time. */
+export function checks(pipelined) {
+  return script(
+    Math.round(20_000 / pipelined),
+    `local t={}
+  for i=1,${pipelined} do n=n+1; t[i]=wrk.format("POST","/v1/check",${HEADERS},${CHECK}) end
+  return table.concat(t)`,
+  )
+}
+
+/** Batches of so many checks. */
 export function batches(size) {
-  const made = Math.max(2, Math.min(64, Math.round(6400 / size)))
-  // Formatted when they are first sent: before that wrk does not know the host.
-  return `local n=0
-local bodies={}
-local requests={}
-for b=1,${made} do
-  local t={}
+  return script(
+    Math.max(4, Math.round(20_000 / size)),
+    `local t={}
   for i=1,${size} do n=n+1; t[i]=${CHECK} end
-  bodies[b]='{"checks":['..table.concat(t,',')..']}'
-end
-local r=0
-request=function()
-  r=r%${made}+1
-  requests[r]=requests[r] or wrk.format("POST","/v1/check/batch",${HEADERS},bodies[r])
-  return requests[r]
-end`
+  return wrk.format("POST","/v1/check/batch",${HEADERS},'{"checks":['..table.concat(t,',')..']}')`,
+  )
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))

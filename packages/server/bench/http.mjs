@@ -7,7 +7,7 @@ const ROUNDS = 4
 const SECONDS = 2
 
 export const title =
-  'REST: decisions with three limits, 100,000 keys, beside an empty node:http server'
+  'REST: decisions with three limits, 20,000 keys, beside an empty node:http server'
 
 export const cases = [
   { row: 'check', script: checks(1), connections: 64, decisions: 1 },

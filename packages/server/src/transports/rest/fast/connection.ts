@@ -145,7 +145,7 @@ export class Connection {
 
   #answerCheck(bytes: Buffer, start: number, end: number): void {
     const { scanner, decisions, writer } = this.#path
-    const request = scanner.single(bytes.toString('latin1', start, end))
+    const request = scanner.single(bytes, start, end)
     if (request === null) return this.#answerOrdinarily('/v1/check', bytes, start, end)
     const closes = this.#closes
     const answer = this.#attempt(() => decisions.decide(request))
@@ -160,7 +160,7 @@ export class Connection {
   #answerBatch(bytes: Buffer, start: number, end: number): void {
     const { scanner, decisions, writer } = this.#path
     const requests: Request[] = []
-    if (!scanner.batch(bytes.toString('latin1', start, end), requests, MOST_CHECKS))
+    if (!scanner.batch(bytes, start, end, requests, MOST_CHECKS))
       return this.#answerOrdinarily('/v1/check/batch', bytes, start, end)
     const closes = this.#closes
     const answers = requests.map((request) => this.#attempt(() => decisions.decide(request)))
