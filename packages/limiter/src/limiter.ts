@@ -95,12 +95,13 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
   /**
    * Gives back what a decision took: all of it, a number of requests, or amounts by unit. At most that,
    * once, and never more than time has left of it. With a request instead of a decision it is a grant
-   * to that subject: its cost, at most what is used.
+   * to that subject: its cost, at most what is used. Null if the store could not be asked: a receipt is
+   * still good then where certainly nothing was done, and used up where nobody knows.
    */
   async refund(
     what: Decision | Receipt | Request<Scope>,
     amount?: number | Units,
-  ): Promise<Refunded> {
+  ): Promise<Refunded | null> {
     if (what instanceof Receipt) return this.#giveBack(what, amount)
     if (what instanceof DecisionRecord)
       return what.receipt === null ? {} : this.#giveBack(what.receipt, amount)
@@ -110,20 +111,24 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
     return this.#grant(what as Request<Scope>)
   }
 
-  async #giveBack(receipt: Receipt, amount: number | Units | undefined): Promise<Refunded> {
+  async #giveBack(receipt: Receipt, amount: number | Units | undefined): Promise<Refunded | null> {
     const now = this.#decider.now()
     const amounts = amount === undefined ? receipt.left : unitsOf(amount)
+    const { left } = receipt
     const returns = receipt.redeem(amounts, this.#decider.inForceAt(now))
-    return byUnit(returns, await this.#decider.store.refund(returns, now))
+    const given = await this.#decider.store.refund(returns, now)
+    if (given === 'not_done') receipt.restore(left)
+    return Array.isArray(given) ? byUnit(returns, given) : null
   }
 
-  async #grant(request: Request<Scope>): Promise<Refunded> {
+  async #grant(request: Request<Scope>): Promise<Refunded | null> {
     const { transaction } = this.#decider.prepare(request)
     const changes: LimitChange[] = transaction.rules.flatMap((rule, i) => {
       const [value, amount] = [transaction.values[i]!, costOf(transaction, i)]
       return rule.limits.map((limit) => ({ rule, limit, value, amount }))
     })
-    return byUnit(changes, await this.#decider.store.grant(changes, transaction.now))
+    const given = await this.#decider.store.grant(changes, transaction.now)
+    return Array.isArray(given) ? byUnit(changes, given) : null
   }
 
   /**
@@ -157,18 +162,28 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
     return reservation as Reservation
   }
 
-  /** Corrects what a receipt was given for to what it really cost: gives back the rest, or takes more. */
-  async settle(receipt: Receipt, used: Units): Promise<Settlement> {
+  /**
+   * Corrects what a receipt was given for to what it really cost: gives back the rest, or takes more. Null
+   * as of `refund`.
+   */
+  async settle(receipt: Receipt, used: Units): Promise<Settlement | null> {
     readUnits(used, 0)
     const { store } = this.#decider
-    const { less, more } = differences(receipt.left, used)
+    const { left } = receipt
+    const { less, more } = differences(left, used)
     const now = this.#decider.now()
     const inForce = this.#decider.inForceAt(now)
     const returns = receipt.redeem(less, inForce)
-    const givenBack = byUnit(returns, await store.refund(returns, now))
+    const given = returns.length === 0 ? [] : await store.refund(returns, now)
+    if (given === 'not_done') receipt.restore(left)
+    if (!Array.isArray(given)) return null
+    const givenBack = byUnit(returns, given)
     const charges = receipt.changes(more, inForce)
-    const taken = byUnit(charges, await store.charge(charges, now))
-    return { givenBack, taken }
+    const charged = charges.length === 0 ? [] : await store.charge(charges, now)
+    if (Array.isArray(charged)) return { givenBack, taken: byUnit(charges, charged) }
+    if (returns.length > 0) return { givenBack, taken: {} }
+    if (charged === 'not_done') receipt.restore(left)
+    return null
   }
 
   /** Takes a hold under the concurrency limits that apply. It renews itself until it is released or disposed. */
@@ -179,7 +194,7 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
     const { store } = this.#decider
     const keeper = {
       renew: async (ticket: HoldTicket) => store.renew(ticket, this.#decider.now()),
-      release: (ticket: HoldTicket) => this.release(ticket),
+      release: async (ticket: HoldTicket) => (await this.release(ticket)) === true,
     }
     const decision = await this.#decider.decide({ ...request, holdId })
     const hold = new HoldRecord(decision, keeper, askedAt)
@@ -198,8 +213,8 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
     return known > now / 1000 ? known : null
   }
 
-  /** Whether anything was held. Releasing twice frees nobody else's. */
-  async release(hold: HoldOrRequest<Scope>): Promise<boolean> {
+  /** Whether anything was held; null if the store could not be asked. Releasing twice frees nobody else's. */
+  async release(hold: HoldOrRequest<Scope>): Promise<boolean | null> {
     return this.#decider.store.release(this.#placeOf(hold), this.#decider.now())
   }
 

@@ -1,7 +1,7 @@
 /**
  * Receipts and holds as texts, for those who give back over a network and perhaps to another instance.
- * Printable ASCII without quotes: `decidedAt;degraded` of a receipt, `id;degraded` of a hold, then a part
- * for each rule. Nothing here is secret or signed: whoever sends such a text abroad seals it.
+ * Printable ASCII without quotes: `decidedAt;degraded` of a receipt, `id;degraded;expiry;time-out` of a
+ * hold, then a part for each rule. Nothing here is secret or signed: whoever sends such a text abroad seals it.
  */
 import { createHash } from 'node:crypto'
 import { GIVEN_BACK, MARK, MARK_REST, VERDICT_WIDTH, YES } from './algorithms/verdict.js'
@@ -80,15 +80,23 @@ export function printHold(hold: HoldTicket): string {
   const rows = hold.rows.map(
     ({ rule, value }) => `;${rule.name},${rule.scope},${encodeURIComponent(value)}`,
   )
-  return `${encodeURIComponent(hold.id)};${hold.isDegraded ? 1 : 0}${rows.join('')}`
+  const { id, isDegraded, expiresAtMs, timeoutMs } = hold
+  const head = [encodeURIComponent(id), isDegraded ? 1 : 0, expiresAtMs, timeoutMs]
+  return `${head.join(';')}${rows.join('')}`
 }
 
 export function readHold(text: string, rules: RuleSet): HoldTicket {
-  const [id, degraded, ...parts] = text.split(';') as [string, string, ...string[]]
+  const [id, degraded, expiresAtMs, timeoutMs, ...parts] = text.split(';') as Five
   const rows = parts.flatMap((part) => {
     const [name, scope, value] = part.split(',') as Five
     const rule = ruleOf(rules, name, scope)
     return rule === undefined ? [] : [{ rule, value: decodeURIComponent(value) }]
   })
-  return new HoldTicket(decodeURIComponent(id), rows, 0, 0, degraded === '1')
+  return new HoldTicket(
+    decodeURIComponent(id),
+    rows,
+    Number(expiresAtMs),
+    Number(timeoutMs),
+    degraded === '1',
+  )
 }

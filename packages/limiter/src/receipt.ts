@@ -70,6 +70,11 @@ export class Receipt {
     return this.changes(redeemed, inForce)
   }
 
+  /** @internal Nothing was given back after all. */
+  restore(amounts: Units): void {
+    for (const [unit, amount] of Object.entries(amounts)) this.#left[unit] = amount
+  }
+
   /** @internal The same change for every limit that was taken from and is still there. */
   changes(amounts: Units, inForce: InForce): Return[] {
     const verdicts = this.#verdicts

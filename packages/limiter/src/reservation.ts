@@ -11,13 +11,16 @@ export interface Settlement {
 }
 
 interface Settles extends AsyncDisposable {
-  /** The real cost, in requests or by unit; units that are not named stand. Once: again it answers the same. */
-  settle(used: number | Units): Promise<Settlement>
+  /**
+   * The real cost, in requests or by unit; units that are not named stand. Once: again it answers the same.
+   * Null if the store could not be asked; it can be tried again where certainly nothing was done.
+   */
+  settle(used: number | Units): Promise<Settlement | null>
 }
 
 export type Reservation = (Allowed & Settles) | (Denied & Settles)
 
-type Settle = (receipt: Receipt, used: Units) => Promise<Settlement>
+type Settle = (receipt: Receipt, used: Units) => Promise<Settlement | null>
 
 /** What is to be given back of an estimate, and what is to be taken besides. */
 export function differences(estimates: Units, used: Units): { less: Units; more: Units } {
@@ -33,22 +36,24 @@ export function differences(estimates: Units, used: Units): { less: Units; more:
 
 export class ReservationRecord extends DecisionRecord {
   private readonly settleWith: Settle
-  private settled: Promise<Settlement> | undefined
+  private settled: Promise<Settlement | null> | undefined
 
   constructor(decision: DecisionRecord, settleWith: Settle) {
     super(...decision.parts)
     this.settleWith = settleWith
   }
 
-  async settle(used: number | Units): Promise<Settlement> {
+  async settle(used: number | Units): Promise<Settlement | null> {
     const units =
       typeof used === 'number' ? { requests: wholeNumber('used', used, 0, 1_000_000_000) } : used
     readUnits(units, 0)
     this.settled ??= this.correct(units)
-    return this.settled
+    const settled = await this.settled
+    if (settled === null) this.settled = undefined
+    return settled
   }
 
-  private async correct(used: Units): Promise<Settlement> {
+  private async correct(used: Units): Promise<Settlement | null> {
     const { receipt } = this
     return receipt === null ? { givenBack: {}, taken: {} } : this.settleWith(receipt, used)
   }

@@ -93,17 +93,20 @@ export interface Return extends LimitChange {
 
 export type Answer<T> = T | Promise<T>
 
+/** The store could not be asked: certainly nothing was done, or nobody knows. */
+export type Undone = 'not_done' | 'unknown'
+
 export interface Store {
   /** Every answer is given at once, never as a promise. */
   readonly isSync?: boolean
   /** Takes from every limit of the transaction, or from none. */
   consume(transaction: Transaction): Answer<Verdicts>
   /** Gives back takes, each at most what time has left of it; answers how much of each. */
-  refund(returns: readonly Return[], now: number): Answer<number[]>
+  refund(returns: readonly Return[], now: number): Answer<number[] | Undone>
   /** Gives to whoever the rows belong to, at most what is used; answers how much of each. */
-  grant(changes: readonly LimitChange[], now: number): Answer<number[]>
+  grant(changes: readonly LimitChange[], now: number): Answer<number[] | Undone>
   /** Takes whatever is left: what is missing is debt. Answers how much of each. */
-  charge(changes: readonly LimitChange[], now: number): Answer<number[]>
+  charge(changes: readonly LimitChange[], now: number): Answer<number[] | Undone>
   /**
    * Gives back all that these values have used of these rules' rows; answers how many rows were in use,
    * null if the store could not be asked.
@@ -114,8 +117,8 @@ export interface Store {
   ): Answer<number | null>
   /** The hold's new expiry in microseconds, the earliest of its limits'; 0 if it has been lost, null if the store could not be asked. */
   renew(hold: HoldPlace, now: number): Answer<number | null>
-  /** Whether anything was held: not what had expired. */
-  release(hold: HoldPlace, now: number): Answer<boolean>
+  /** Whether anything was held: not what had expired; null if the store could not be asked. */
+  release(hold: HoldPlace, now: number): Answer<boolean | null>
   /** These rules are in force now; rows of families that are gone may be forgotten, in slices. */
   use(rules: RuleSet): Slices<void> | void
   close(): Answer<void>

@@ -38,7 +38,7 @@ const late = Object.values(FIVES).map((limit) => [
     trial.now += 20_000
     await trial.take({ ...ADA, cost: 5 })
     const given = await trial.limiter.refund(decision)
-    assert.equal(given['requests'] ?? 0, 0)
+    assert.equal(given?.['requests'] ?? 0, 0)
     assert.deepEqual(await trial.left(ADA), [0])
   },
 ])

@@ -23,7 +23,7 @@ export interface Taken {
 
 export async function refund(world: World, { decision }: Taken, amount: bigint): Promise<bigint> {
   const given = await world.limiter.refund(decision, Number(amount))
-  return BigInt(given['requests'] ?? 0)
+  return BigInt(given!['requests'] ?? 0)
 }
 
 /** Plays a history with its refunds; answers what was taken, and what of it was given back. */

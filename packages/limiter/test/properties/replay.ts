@@ -128,7 +128,7 @@ export class Replay {
     const receipt = this.#receipts[which % Math.max(1, this.#receipts.length)]
     if (receipt === undefined) return
     const given = await this.world.limiter.refund(receipt.decision, Number(amount))
-    expect(given['requests'] ?? 0).toBe(this.#giveBack(receipt, amount))
+    expect(given!['requests'] ?? 0).toBe(this.#giveBack(receipt, amount))
   }
 
   /** What the oracle gives back; the receipt is lowered by what was asked, whatever came of it. */
@@ -148,7 +148,7 @@ export class Replay {
     if (receipt.settled) return
     receipt.settled = true
     const overrun = most(0n, used - receipt.left)
-    const { givenBack, taken } = settlement
+    const { givenBack, taken } = settlement!
     expect(givenBack['requests'] ?? 0).toBe(this.#giveBack(receipt, most(0n, receipt.left - used)))
     expect(taken['requests'] ?? 0).toBe(Number(overrun))
     if (overrun > 0n) this.oracle.charge(overrun, this.world.now)

@@ -44,8 +44,8 @@ export class World {
     return decision
   }
 
-  grant(amount: bigint): Promise<Refunded> {
-    return this.limiter.refund({ subject: SUBJECT, costs: costsOf(amount) })
+  async grant(amount: bigint): Promise<Refunded> {
+    return (await this.limiter.refund({ subject: SUBJECT, costs: costsOf(amount) }))!
   }
 
   reserve(estimate: bigint): Promise<Reservation> {

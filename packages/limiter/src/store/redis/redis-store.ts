@@ -15,7 +15,9 @@ import {
   type LimitChange,
   type Return,
   type Store,
+  StoreFailure,
   type Transaction,
+  type Undone,
   type Verdicts,
 } from '../store.js'
 import {
@@ -109,30 +111,32 @@ export class RedisStore implements Store {
     this.#changes.changeLimits(RAISE, this.#owed.splice(0), now).catch(() => {})
   }
 
-  async refund(returns: readonly Return[], now: number): Promise<number[]> {
-    const isLocal = ({ verdicts }: Return) => verdicts[DEGRADED] !== 0
-    const local = await this.#safeguard.local.refund(returns.filter(isLocal), now)
-    const others = returns.filter((item) => !isLocal(item))
-    const shared = await this.#attempt(REFUND, others, now, refundItem)
-    return returns.map((item) => (isLocal(item) ? local : shared).shift()!)
+  /** What one decision took is all here or all there. */
+  async refund(returns: readonly Return[], now: number): Promise<number[] | Undone> {
+    const isLocal = returns.some(({ verdicts }) => verdicts[DEGRADED] !== 0)
+    if (isLocal) return this.#safeguard.local.refund(returns, now)
+    return this.#attempt(REFUND, returns, now, refundItem)
   }
 
-  grant(changes: readonly LimitChange[], now: number): Promise<number[]> {
+  grant(changes: readonly LimitChange[], now: number): Promise<number[] | Undone> {
     return this.#attempt(GRANT, changes, now)
   }
 
-  charge(changes: readonly LimitChange[], now: number): Promise<number[]> {
+  charge(changes: readonly LimitChange[], now: number): Promise<number[] | Undone> {
     return this.#attempt(CHARGE, changes, now)
   }
 
-  /** Zeros where Redis did not answer. */
   async #attempt<C extends LimitChange>(
     code: number,
     changes: readonly C[],
     now: number,
     item?: (change: C) => Item,
-  ): Promise<number[]> {
-    return this.#changes.changeLimits(code, changes, now, item).catch(() => changes.map(() => 0))
+  ): Promise<number[] | Undone> {
+    try {
+      return await this.#changes.changeLimits(code, changes, now, item)
+    } catch (error) {
+      return error instanceof StoreFailure && !error.mayHaveRun ? 'not_done' : 'unknown'
+    }
   }
 
   async reset(
@@ -167,14 +171,14 @@ export class RedisStore implements Store {
     }
   }
 
-  async release(hold: HoldPlace, now: number): Promise<boolean> {
+  async release(hold: HoldPlace, now: number): Promise<boolean | null> {
     const local = await this.#safeguard.local.release(hold, now)
     // Redis may have taken a hold that it did not answer for in time.
     try {
       const released = await this.#changes.changeHolds(RELEASE, hold, now)
-      return local || released.some((each) => each > 0)
+      return local === true || released.some((each) => each > 0)
     } catch {
-      return local
+      return local === true ? true : null
     }
   }
 
