@@ -1,7 +1,11 @@
 /** Where the counters of a service are: in this process and a folder, or in a Redis that instances share. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Store } from '@sluice/limiter/transport'
 import type { Settings } from '../config.js'
 import { type Once, OnceInMemory } from '../receipts/once.js'
+import { OnceFile } from '../receipts/once-file.js'
 import type { Log } from '../telemetry/log.js'
 import type { StoreReading } from '../telemetry/metrics.js'
 import { type Counters, openCounters } from './counters.js'
@@ -14,8 +18,12 @@ export interface Backing {
   readonly name: string
   readonly store: Store
   readonly once: Once
+  /** What callers' receipts are sealed with, until another is shared: 16 bytes. */
+  readonly secret: Uint8Array
   /** Why it did not answer when it was asked first; null: it did. */
   readonly trouble: string | null
+  /** Milliseconds since the epoch, by the clock that decides. */
+  now(): number
   /** Keys and bytes in this process; null where they are elsewhere. */
   size(): { keys: number; bytes: number; evicted: number } | null
   reading(): StoreReading | null
@@ -41,8 +49,10 @@ function inMemory({ data, maxKeys }: Settings, log: Log): Backing {
     kind: 'memory',
     name: data,
     store: counters.store,
-    once: new OnceInMemory(),
+    once: new OnceInMemory(Date.now, new OnceFile(data, Date.now())),
+    secret: secretOf(data),
     trouble: null,
+    now: () => Date.now(),
     size: () => counters.store.size,
     reading: () => null,
     shareSecret: async () => {},
@@ -62,7 +72,9 @@ async function inRedis(settings: Settings, address: string): Promise<Backing> {
     name: counters.name,
     store: counters.store,
     once: counters.once,
+    secret: randomBytes(16),
     trouble,
+    now: () => Date.now() + (counters.health.clock?.aheadMs ?? 0),
     size: () => null,
     reading: () => ({
       breaker: counters.health.breaker,
@@ -73,4 +85,18 @@ async function inRedis(settings: Settings, address: string): Promise<Backing> {
     shareSecret: (adopt) => counters.shareSecret(adopt),
     close: async () => counters.close(),
   }
+}
+
+/** Kept beside the counters, so that holds and receipts outlive a restart as those do. */
+function secretOf(folder: string): Uint8Array {
+  const file = join(folder, 'secret')
+  try {
+    const kept = readFileSync(file)
+    if (kept.length === 16) return kept
+  } catch {
+    // The first start.
+  }
+  const secret = randomBytes(16)
+  writeFileSync(file, secret, { mode: 0o600 })
+  return secret
 }

@@ -16,6 +16,8 @@ export interface RedisOptions {
 
 const READY_WITHIN_MS = 2000
 const MOST_KINDS = 20
+/** It may be lost there, and another instance make a new one. */
+const SHARE_EVERY_MS = 2000
 
 export class RedisCounters {
   readonly store: SharedStore
@@ -24,6 +26,7 @@ export class RedisCounters {
   readonly errors = new Map<string, number>()
   readonly #client: Redis | Cluster
   readonly #prefix: string
+  #sharing: ReturnType<typeof setInterval> | undefined
   readonly #address: RedisAddress
 
   constructor(address: RedisAddress, { prefix, deadlineMs, instances }: RedisOptions) {
@@ -34,7 +37,7 @@ export class RedisCounters {
     this.#time('evalshaBuffer', 'evalsha')
     this.#time('evalBuffer', 'eval')
     this.store = redisStore(this.#client, { prefix, deadlineMs, instances })
-    this.once = new OnceInRedis(this.#client, prefix)
+    this.once = new OnceInRedis(this.#client, prefix, deadlineMs)
   }
 
   get name(): string {
@@ -110,10 +113,13 @@ export class RedisCounters {
       }
     }
     this.#client.on('ready', () => void share())
+    this.#sharing = setInterval(() => void share(), SHARE_EVERY_MS)
+    this.#sharing.unref()
     if (this.#client.status === 'ready') await share()
   }
 
   close(): void {
+    clearInterval(this.#sharing)
     this.#client.disconnect()
   }
 }

@@ -1,6 +1,6 @@
 /**
  * What may happen once: giving back a receipt, settling a reservation. Whoever asks again gets the first
- * answer; whoever asks while the first is under way is told so.
+ * answer; whoever asks while the first is under way elsewhere is told so.
  */
 
 /** How long the answer is remembered, and a receipt good for. */
@@ -9,29 +9,51 @@ export const GOOD_FOR_MS = 3_600_000
 /** Another request under the same id is under way, or was cut off: what became of it is not known. */
 export class UnderWay extends Error {}
 
-/** Nobody can say whether it was done before. */
+/** It was not done, and may be tried again: nobody could say whether it was done before, or do it. */
+export class NotDone extends Error {}
+
+/** It was asked for, and nobody knows whether it was done: it is not asked for again. */
 export class NobodyKnows extends Error {}
+
+/** It may have been done before, and that was forgotten. */
+export class Forgotten extends Error {}
 
 export interface Once {
   /**
-   * Runs `work` unless it was run under this id before; its answer, or the first one's. `since`: when the
-   * id was given out, in milliseconds since the epoch.
+   * Runs `work` unless it was run under this id before; its answer, or the first one's. Work that throws
+   * NotDone may be run again. `since`: when the id was given out, in milliseconds since the epoch.
    */
   run(id: string, since: number, work: () => Promise<string>): Promise<string>
 }
 
+/** Where claims and answers are kept over restarts. */
+export interface OnceJournal {
+  /** What is kept: an answer, or null for a claim that was never answered. */
+  readonly kept: Iterable<readonly [id: string, answer: string | null, at: number]>
+  /** Since when it is complete. */
+  readonly since: number
+  claimed(id: string, at: number): void
+  answered(id: string, answer: string, at: number): void
+  released(id: string, at: number): void
+}
+
 const MOST = 100_000
 
-/** In this process; bounded. What may have been forgotten is not run again. */
+/** In this process, and a journal where there is one; bounded. What may have been forgotten is not run again. */
 export class OnceInMemory implements Once {
   #young = new Map<string, Promise<string>>()
   #old = new Map<string, Promise<string>>()
-  #youngSince = 0
-  #oldSince = 0
+  #youngSince: number
+  #oldSince: number
   readonly #now: () => number
+  readonly #journal: OnceJournal | null
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = Date.now, journal: OnceJournal | null = null) {
     this.#now = now
+    this.#journal = journal
+    this.#oldSince = journal?.since ?? now()
+    this.#youngSince = now()
+    for (const [id, answer] of journal?.kept ?? []) this.#young.set(id, keptAnswer(answer))
   }
 
   async run(id: string, since: number, work: () => Promise<string>): Promise<string> {
@@ -44,9 +66,31 @@ export class OnceInMemory implements Once {
     }
     const known = this.#young.get(id) ?? this.#old.get(id)
     if (known !== undefined) return known
-    if (since < this.#oldSince) throw new NobodyKnows('it may have been used, and forgotten')
-    const answer = work()
+    if (since < this.#oldSince) throw new Forgotten('it may have been used, and forgotten')
+    const answer = this.#work(id, work)
     this.#young.set(id, answer)
     return answer
   }
+
+  async #work(id: string, work: () => Promise<string>): Promise<string> {
+    this.#journal?.claimed(id, this.#now())
+    try {
+      const answer = await work()
+      this.#journal?.answered(id, answer, this.#now())
+      return answer
+    } catch (error) {
+      if (error instanceof NotDone) {
+        this.#young.delete(id)
+        this.#journal?.released(id, this.#now())
+      }
+      throw error
+    }
+  }
+}
+
+function keptAnswer(answer: string | null): Promise<string> {
+  if (answer !== null) return Promise.resolve(answer)
+  const cutOff = Promise.reject(new UnderWay('it was cut off'))
+  cutOff.catch(() => {})
+  return cutOff
 }

@@ -1,8 +1,12 @@
+import { appendFileSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createLimiter, memoryStore } from '@sluice/limiter'
 import type { DecisionRecord } from '@sluice/limiter/transport'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { GOOD_FOR_MS, NobodyKnows, OnceInMemory } from './once.js'
+import { Forgotten, GOOD_FOR_MS, NotDone, OnceInMemory, UnderWay } from './once.js'
+import { OnceFile } from './once-file.js'
 import { Seal } from './seal.js'
 import { Conflict, Vouchers } from './vouchers.js'
 
@@ -41,7 +45,11 @@ describe('once', () => {
     let runs = 0
     const work = async () => String(++runs)
     expect(
-      await Promise.all([once.run('a', 1, work), once.run('a', 1, work), once.run('b', 1, work)]),
+      await Promise.all([
+        once.run('a', 1000, work),
+        once.run('a', 1000, work),
+        once.run('b', 1000, work),
+      ]),
     ).toEqual(['1', '1', '2'])
   })
 
@@ -60,7 +68,45 @@ describe('once', () => {
     await once.run('a', now, async () => 'first')
     now++
     for (let i = 0; i < 200_001; i++) await once.run(`flood-${i}`, now, async () => '')
-    await expect(once.run('a', now - 1, async () => 'second')).rejects.toThrow(NobodyKnows)
+    await expect(once.run('a', now - 1, async () => 'second')).rejects.toThrow(Forgotten)
+  })
+})
+
+describe('once over restarts', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-once-'))
+  const open = (now: number) => new OnceInMemory(() => now, new OnceFile(folder, now))
+
+  it('remembers answers, and what was cut off, and nothing that was not done', async () => {
+    const now = 1e12
+    const first = open(now)
+    await first.run('done', now, async () => 'the answer')
+    void first.run('cut off', now, () => new Promise(() => {}))
+    const refused = first.run('not done', now, async () => {
+      throw new NotDone('no')
+    })
+    await expect(refused).rejects.toThrow(NotDone)
+    const second = open(now + 1000)
+    expect(await second.run('done', now, async () => 'another')).toBe('the answer')
+    await expect(second.run('cut off', now, async () => 'another')).rejects.toThrow(UnderWay)
+    expect(await second.run('not done', now, async () => 'at last')).toBe('at last')
+  })
+
+  it('does not honour what is older than what it knows', async () => {
+    const now = 1e12 + 2000
+    await expect(open(now).run('before', 1e12 - 1, async () => '')).rejects.toThrow(Forgotten)
+    const later = open(1e12 + GOOD_FOR_MS + 5000)
+    await expect(later.run('done', 1e12, async () => 'again')).rejects.toThrow(Forgotten)
+  })
+
+  it('reads a file whose last line is torn', async () => {
+    const now = 1e12 + 3000
+    const torn = mkdtempSync(join(tmpdir(), 'sluice-once-'))
+    const first = new OnceInMemory(() => now, new OnceFile(torn, now))
+    await first.run('whole', now, async () => 'kept')
+    appendFileSync(join(torn, 'used.log'), '["torn",100000')
+    const second = new OnceInMemory(() => now, new OnceFile(torn, now))
+    expect(await second.run('torn', now, async () => 'done')).toBe('done')
+    expect(await second.run('whole', now, async () => 'again')).toBe('kept')
   })
 })
 
@@ -71,7 +117,12 @@ describe('vouchers', () => {
   } as const
   const make = () => {
     const limiter = createLimiter({ rules, store: memoryStore() })
-    const vouchers = new Vouchers(SECRET, new OnceInMemory())
+    const vouchers = new Vouchers({
+      secret: SECRET,
+      once: new OnceInMemory(() => 0),
+      limiter,
+      now: Date.now,
+    })
     const take = (user: string, costs: Record<string, number>) =>
       limiter.decide({ subject: { user }, costs }) as unknown as DecisionRecord
     return { limiter, vouchers, take }
@@ -80,9 +131,9 @@ describe('vouchers', () => {
   it('give back what was taken, by unit, and the same answer again', async () => {
     const { limiter, vouchers, take } = make()
     const receipt = vouchers.receiptOf(take('ada, the "first"; 100%', { requests: 3, tokens: 70 }))!
-    expect(await vouchers.refund(limiter, receipt, null)).toEqual({ requests: 3, tokens: 70 })
-    expect(await vouchers.refund(limiter, receipt, null)).toEqual({ requests: 3, tokens: 70 })
-    await expect(vouchers.refund(limiter, receipt, { tokens: 1 })).rejects.toThrow(Conflict)
+    expect(await vouchers.refund(receipt, null)).toEqual({ requests: 3, tokens: 70 })
+    expect(await vouchers.refund(receipt, null)).toEqual({ requests: 3, tokens: 70 })
+    await expect(vouchers.refund(receipt, { tokens: 1 })).rejects.toThrow(Conflict)
     const { limits } = await limiter.peek({ subject: { user: 'ada, the "first"; 100%' } })
     expect(limits.map(({ remaining }) => remaining)).toEqual([100, 50])
   })
@@ -91,35 +142,65 @@ describe('vouchers', () => {
     const { limiter, vouchers, take } = make()
     const receipt = vouchers.receiptOf(take('ada', { requests: 3, tokens: 70 }))!
     limiter.setRules({ rules: { daily: { scope: 'user', limits: ['200/d fixed'] } } })
-    expect(await vouchers.refund(limiter, receipt, null)).toEqual({ requests: 3 })
+    expect(await vouchers.refund(receipt, null)).toEqual({ requests: 3, tokens: 0 })
     const other = vouchers.receiptOf(take('bob', { requests: 3 }))!
     limiter.setRules({ rules: { daily: { scope: 'org', limits: ['200/d fixed'] } } })
-    expect(await vouchers.refund(limiter, other, null)).toEqual({})
+    expect(await vouchers.refund(other, null)).toEqual({ requests: 0 })
+  })
+
+  it('are honoured once for one take, whichever of them comes first', async () => {
+    const { limiter, vouchers } = make()
+    const take = () =>
+      limiter.decide({
+        subject: { user: 'ada' },
+        cost: 5,
+        idempotencyKey: 'k',
+      }) as unknown as DecisionRecord
+    const [receipt, reservation] = [vouchers.receiptOf(take())!, vouchers.reservationOf(take())!]
+    expect(await vouchers.refund(receipt, null)).toEqual({ requests: 5 })
+    await expect(vouchers.settle(reservation, { requests: 0 })).rejects.toThrow(Conflict)
+  })
+
+  it('are good in their own namespace alone', async () => {
+    const { vouchers, take } = make()
+    const other = createLimiter({ namespace: 'other', rules, store: memoryStore() })
+    const theirs = new Vouchers({
+      secret: SECRET,
+      once: new OnceInMemory(() => 0),
+      limiter: other,
+      now: Date.now,
+    })
+    const receipt = vouchers.receiptOf(take('ada', { requests: 3 }))!
+    expect(await theirs.refund(receipt, null)).toBeNull()
+    expect(await vouchers.refund(receipt, null)).toEqual({ requests: 3 })
   })
 
   it('are good for an hour, and of one kind', async () => {
     let now = Date.now()
     const limiter = createLimiter({ rules, clock: () => now })
-    const vouchers = new Vouchers(SECRET, new OnceInMemory())
+    const vouchers = new Vouchers({
+      secret: SECRET,
+      once: new OnceInMemory(() => 0),
+      limiter,
+      now: Date.now,
+    })
     const take = () => limiter.decide({ subject: { user: 'ada' } }) as unknown as DecisionRecord
     const reservation = vouchers.reservationOf(take())!
-    expect(await vouchers.refund(limiter, reservation, null)).toBeNull()
-    expect(vouchers.openHold(reservation, limiter)).toBeNull()
+    expect(await vouchers.refund(reservation, null)).toBeNull()
+    expect(vouchers.openHold(reservation)).toBeNull()
     now -= GOOD_FOR_MS + 1000
-    expect(
-      await vouchers.settle(limiter, vouchers.reservationOf(take())!, { requests: 0 }),
-    ).toBeNull()
+    expect(await vouchers.settle(vouchers.reservationOf(take())!, { requests: 0 })).toBeNull()
   })
 
   it('are known after another secret was shared, and never the same twice', () => {
-    const { limiter, vouchers, take } = make()
+    const { vouchers, take } = make()
     const before = vouchers.receiptOf(take('ada', { requests: 1 }))!
     vouchers.adopt(Buffer.alloc(16, 9))
     const after = vouchers.receiptOf(take('ada', { requests: 1 }))!
-    expect(before.split(';')[1]).not.toBe(after.split(';')[1])
+    expect(before.split(';')[2]).not.toBe(after.split(';')[2])
     return Promise.all(
       [before, after].map(async (receipt) =>
-        expect(await vouchers.refund(limiter, receipt, null)).toEqual({ requests: 1 }),
+        expect(await vouchers.refund(receipt, null)).toEqual({ requests: 1 }),
       ),
     )
   })

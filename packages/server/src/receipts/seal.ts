@@ -8,7 +8,8 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const CODES = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0))
 /** A dot and 64 bits, six to a character. */
 const SEAL_LENGTH = 12
-const LONGEST = 16_384
+/** 32 scopes of values as long as they may be, escaped. */
+const LONGEST = 262_144
 
 export class Seal {
   readonly #hash: SipHash

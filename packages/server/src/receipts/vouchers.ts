@@ -1,7 +1,7 @@
 /**
  * What a caller is given to come back with: a receipt for what was taken, a reservation, a hold. Each is
- * sealed text that any instance with the same secret can read, and receipts and reservations are honoured
- * once.
+ * sealed text that any instance with the same secret can read, good in one namespace, and receipts and
+ * reservations are honoured once: whichever of the two comes first for one take.
  */
 import { randomBytes } from 'node:crypto'
 import type { HoldTicket, Limiter, Receipt, Units } from '@sluice/limiter'
@@ -12,7 +12,7 @@ import {
   readHold,
   readReceipt,
 } from '@sluice/limiter/transport'
-import { GOOD_FOR_MS, type Once } from './once.js'
+import { GOOD_FOR_MS, NobodyKnows, NotDone, type Once } from './once.js'
 import { Seal } from './seal.js'
 
 /** What a sealed text is for; no kind passes for another. */
@@ -22,6 +22,7 @@ const HOLD = 'h'
 
 /** A receipt or reservation that came back. */
 interface Voucher {
+  readonly kind: string
   readonly id: string
   readonly decidedAtMs: number
   readonly receipt: Receipt
@@ -32,6 +33,15 @@ export interface Settled {
   readonly taken: Units
 }
 
+export interface VouchersParts {
+  /** 16 bytes. */
+  readonly secret: Uint8Array
+  readonly once: Once
+  readonly limiter: Limiter
+  /** Milliseconds since the epoch, by the clock that decides. */
+  readonly now: () => number
+}
+
 export class Vouchers {
   seal: Seal
   /** What was sealed before the secret was shared. */
@@ -40,14 +50,18 @@ export class Vouchers {
   /** Every id starts with it, so that no two instances give the same. */
   readonly instance = randomBytes(6).toString('base64url')
   #count = 0
+  readonly #limiter: Limiter
   readonly #once: Once
+  readonly #now: () => number
   /** An answer that is given again has one receipt. */
   readonly #ids = new WeakMap<object, string>()
 
-  constructor(secret: Uint8Array, once: Once) {
+  constructor({ secret, once, limiter, now }: VouchersParts) {
     this.#secret = secret
     this.seal = new Seal(secret)
     this.#once = once
+    this.#limiter = limiter
+    this.#now = now
   }
 
   /** From now on seals with another secret; what was sealed before is still known. */
@@ -56,10 +70,6 @@ export class Vouchers {
     this.#secret = secret
     this.#before = this.seal
     this.seal = new Seal(secret)
-  }
-
-  #unsealed(sealed: string): string | null {
-    return this.seal.open(sealed) ?? this.#before?.open(sealed) ?? null
   }
 
   /** A number that no other voucher of this process has. */
@@ -76,12 +86,17 @@ export class Vouchers {
   }
 
   holdOf(hold: HoldTicket): string {
-    return this.seal.close(`${HOLD};${printHold(hold)}`)
+    return this.seal.close(`${HOLD};${this.#namespace};${printHold(hold)}`)
+  }
+
+  get #namespace(): string {
+    return this.#limiter.rules.namespace
   }
 
   #voucherOf(kind: string, decision: DecisionRecord): string | null {
     const text = printReceipt(decision)
-    return text === null ? null : this.seal.close(`${kind};${this.#idOf(decision)};${text}`)
+    if (text === null) return null
+    return this.seal.close(`${kind};${this.#namespace};${this.#idOf(decision)};${text}`)
   }
 
   #idOf(decision: DecisionRecord): string {
@@ -93,50 +108,68 @@ export class Vouchers {
   }
 
   /** Gives back what a receipt was given for: all of it, or these amounts. Null: no receipt of ours. */
-  async refund(limiter: Limiter, sealed: string, amounts: Units | null): Promise<Units | null> {
-    const voucher = this.#open(RECEIPT, sealed, limiter)
+  async refund(sealed: string, amounts: Units | null): Promise<Units | null> {
+    const voucher = this.#open(RECEIPT, sealed)
     if (voucher === null) return null
-    return this.#honour<Units>(voucher, amounts ?? {}, () =>
-      limiter.refund(voucher.receipt, amounts ?? undefined),
-    )
+    const nothing = Object.fromEntries(Object.keys(voucher.receipt.left).map((unit) => [unit, 0]))
+    return this.#honour<Units>(voucher, amounts ?? {}, async (receipt) => {
+      const refunded = await this.#limiter.refund(receipt, amounts ?? undefined)
+      return refunded === null ? null : { ...(amounts === null ? nothing : {}), ...refunded }
+    })
   }
 
   /** Corrects a reservation to what was used. Null: no reservation of ours. */
-  async settle(limiter: Limiter, sealed: string, used: Units): Promise<Settled | null> {
-    const voucher = this.#open(RESERVATION, sealed, limiter)
+  async settle(sealed: string, used: Units): Promise<Settled | null> {
+    const voucher = this.#open(RESERVATION, sealed)
     if (voucher === null) return null
-    return this.#honour<Settled>(voucher, {}, async () => {
-      const { givenBack, taken } = await limiter.settle(voucher.receipt, used)
-      return { given_back: givenBack, taken }
+    return this.#honour<Settled>(voucher, {}, async (receipt) => {
+      const settled = await this.#limiter.settle(receipt, used)
+      return settled === null ? null : { given_back: settled.givenBack, taken: settled.taken }
     })
   }
 
   /** The hold of a text that was given for one; null: none of ours. */
-  openHold(sealed: string, limiter: Limiter): HoldTicket | null {
-    const text = this.#unsealed(sealed)
-    if (text === null || !text.startsWith(`${HOLD};`)) return null
-    return readHold(text.slice(2), limiter.rules)
+  openHold(sealed: string): HoldTicket | null {
+    const text = this.#unsealed(HOLD, sealed)
+    return text === null ? null : readHold(text, this.#limiter.rules)
   }
 
-  #open(kind: string, sealed: string, limiter: Limiter): Voucher | null {
-    const text = this.#unsealed(sealed)
-    if (text === null || !text.startsWith(`${kind};`)) return null
-    const end = text.indexOf(';', 2)
+  /** What follows the kind and the namespace; null: not sealed here, or for something else. */
+  #unsealed(kind: string, sealed: string): string | null {
+    const text = this.seal.open(sealed) ?? this.#before?.open(sealed) ?? null
+    const start = `${kind};${this.#namespace};`
+    return text?.startsWith(start) === true ? text.slice(start.length) : null
+  }
+
+  #open(kind: string, sealed: string): Voucher | null {
+    const text = this.#unsealed(kind, sealed)
+    if (text === null) return null
+    const end = text.indexOf(';')
     const body = text.slice(end + 1)
     const decidedAtMs = Number(body.slice(0, body.indexOf(';'))) / 1000
-    if (decidedAtMs < Date.now() - GOOD_FOR_MS) return null
-    const receipt = readReceipt(body, limiter.rules)
-    return { id: text.slice(2, end), decidedAtMs, receipt }
+    if (decidedAtMs < this.#now() - GOOD_FOR_MS) return null
+    const receipt = readReceipt(body, this.#limiter.rules)
+    return { kind, id: text.slice(0, end), decidedAtMs, receipt }
   }
 
   /** Once; the same request again gets the first answer, another one is a conflict. */
-  async #honour<T>(voucher: Voucher, request: Units, work: () => Promise<T>): Promise<T> {
-    const asked = JSON.stringify(Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1)))
-    const first = await this.#once.run(voucher.id, voucher.decidedAtMs, async () =>
-      JSON.stringify([asked, await work()]),
-    )
+  async #honour<T>(
+    { kind, id, decidedAtMs, receipt }: Voucher,
+    request: Units,
+    work: (receipt: Receipt) => Promise<T | null>,
+  ): Promise<T> {
+    const amounts = Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1))
+    const asked = JSON.stringify([kind, amounts])
+    const first = await this.#once.run(id, decidedAtMs, async () => {
+      const before = JSON.stringify(receipt.left)
+      const answer = await work(receipt)
+      if (answer !== null) return JSON.stringify([asked, answer])
+      // The receipt is as it was: certainly nothing was done.
+      if (JSON.stringify(receipt.left) === before) throw new NotDone('the store cannot be asked')
+      throw new NobodyKnows('the store did not answer in time; it may have been done')
+    })
     const [before, answer] = JSON.parse(first) as [string, T]
-    if (before !== asked) throw new Conflict('it was used for other amounts')
+    if (before !== asked) throw new Conflict('it was used before, for something else')
     return answer
   }
 }
