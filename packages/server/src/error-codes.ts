@@ -65,6 +65,11 @@ export const ERROR_CODES = {
     meaning: 'The hold is not held any more: it was released, or not renewed before its time-out.',
     remedy: 'Take a new one with a check. Renew at a third of the time-out.',
   },
+  timed_out: {
+    status: 408,
+    meaning: 'The request did not arrive within the time for it.',
+    remedy: 'Send it faster, or raise `--request-timeout`.',
+  },
   method_not_allowed: {
     status: 405,
     meaning: 'The route knows other methods; `Allow` lists them.',
@@ -100,15 +105,15 @@ export const ERROR_CODES = {
     meaning: 'A defect in Sluice. The log has what happened.',
     remedy: 'Report it with the line of the log.',
   },
+  busy: {
+    status: 503,
+    meaning: 'So much is being sent at once that no more of it is kept.',
+    remedy: 'Ask again in a moment, with smaller batches.',
+  },
   store_unavailable: {
     status: 503,
     meaning: 'The store cannot be asked, so what was asked for was not done.',
     remedy: 'Ask again later; nothing was changed. See `sluice doctor`.',
-  },
-  shutting_down: {
-    status: 503,
-    meaning: 'The server is being stopped, or not ready yet.',
-    remedy: 'Ask another instance, or again in a moment.',
   },
 } as const satisfies Record<string, ErrorCodeEntry>
 

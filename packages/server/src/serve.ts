@@ -2,11 +2,11 @@
  * The composition root of the service: everything is made here, started in order and stopped in reverse.
  * Ready only when it can decide; not ready any more from the moment it is asked to stop.
  */
-import { randomBytes } from 'node:crypto'
-import { chmodSync, rmSync, statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createLimiter, type Limiter, RuleSet } from '@sluice/limiter'
-import type { Settings } from './config.js'
+import { type Settings, UsageError } from './config.js'
 import { type Backing, openBacking } from './counters/backing.js'
 import { Decisions, type Observer } from './decisions.js'
 import { Vouchers } from './receipts/vouchers.js'
@@ -65,8 +65,15 @@ class Started {
     this.#ends.push(end)
   }
 
-  async end(): Promise<void> {
-    for (const end of this.#ends.splice(0).toReversed()) await end()
+  /** All of it, whatever goes wrong with one. */
+  async end(failed: (error: unknown) => void): Promise<void> {
+    for (const end of this.#ends.splice(0).toReversed()) {
+      try {
+        await end()
+      } catch (error) {
+        failed(error)
+      }
+    }
   }
 }
 
@@ -76,7 +83,7 @@ export async function serve(parts: ServeParts): Promise<Service> {
   try {
     return await start(parts, started)
   } catch (error) {
-    await started.end()
+    await started.end(() => {})
     throw error
   }
 }
@@ -93,7 +100,12 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   const rules = loaded?.rules ?? RuleSet.compile({})
   const limiter = createLimiter({ rules, store: backing.store })
   started.add(() => limiter.close())
-  const vouchers = new Vouchers(randomBytes(16), backing.once)
+  const vouchers = new Vouchers({
+    secret: backing.secret,
+    once: backing.once,
+    limiter,
+    now: () => backing.now(),
+  })
   await backing.shareSecret((secret) => vouchers.adopt(secret))
 
   const meter = new Meter()
@@ -155,12 +167,11 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   const { host, port, socket } = settings
   const addresses = [await listen(new Gate(token), { host, port })]
   if (socket !== undefined) {
-    removeStale(socket)
+    await removeStale(socket)
     addresses.push(await listen(new Gate(token, true), { path: socket }))
-    chmodSync(socket, 0o660)
   }
   if (loaded !== null) {
-    const watched = follow(rulesFile!, loaded, limiter, parts)
+    const watched = follow(rulesFile!, loaded, limiter, meter, parts)
     started.add(() => watched.close())
   }
   phase = 'ready'
@@ -169,7 +180,7 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
     phase = 'stopping'
     for (const server of servers) server.drain()
     await wait(settings.drainDelay)
-    await started.end()
+    await started.end(failed)
   }
   let stopping: Promise<void> | undefined
   return { limiter, rulesFile, backing, addresses, stop: () => (stopping ??= stop()) }
@@ -181,13 +192,22 @@ async function firstRules(file: string): Promise<LoadedRules> {
   return loaded
 }
 
-function follow(file: string, loaded: LoadedRules, limiter: Limiter, parts: ServeParts) {
+function follow(
+  file: string,
+  loaded: LoadedRules,
+  limiter: Limiter,
+  meter: Meter,
+  parts: ServeParts,
+) {
   const { log, refused } = parts
   return watchRules(
     file,
     async (event) => {
       if ('faults' in event) return refused(file, event, limiter.revision)
-      if (event.changes.length > 0) await limiter.changeRules(event.rules)
+      if (event.changes.length > 0) {
+        await limiter.changeRules(event.rules)
+        meter.use(event.rules.all)
+      }
       for (const warning of event.warnings) log.warn(warning)
       const { revision } = limiter
       log.info(`rules of ${file} are in force`, { revision, count: event.rules.size })
@@ -221,11 +241,17 @@ function certificatesOf(settings: Settings, log: Log): TlsCertificates | null {
   )
 }
 
-/** A socket that nobody listens on any more is in the way. */
-function removeStale(path: string): void {
-  try {
-    if (statSync(path).isSocket()) rmSync(path)
-  } catch {
-    // There is none.
-  }
+/** A socket that nobody listens on any more is in the way; one that somebody does is theirs. */
+async function removeStale(path: string): Promise<void> {
+  if (statSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return
+  const refusal = await new Promise<string>((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy()
+      resolve('in use')
+    })
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'unknown'))
+  })
+  if (refusal !== 'ECONNREFUSED')
+    throw new UsageError(`--socket ${path} is in use by another process (${refusal})`)
+  rmSync(path)
 }

@@ -125,6 +125,7 @@ describe('on a Unix socket', () => {
     const asked = { socketPath: socket, method: 'POST', headers: { Host: 'whatever' } }
     for (const path of ['/v1/check', '/v1/quota'])
       expect((await ask({ ...asked, path }, JSON.stringify(CHECK))).status).toBe(200)
+    await expect(startService({ flags: { socket } })).rejects.toThrow(/in use by another process/)
     await service.service.stop()
     const again = await start({ flags: { socket } })
     expect((await ask({ ...asked, path: '/v1/check' }, JSON.stringify(CHECK))).status).toBe(200)
@@ -219,6 +220,29 @@ describe('over TLS', () => {
     expect((await askTls(service.port, '/v1/check', by('client'))).status).toBe(200)
     await expect(askTls(service.port, '/v1/check', by('stranger'))).rejects.toThrow()
     await expect(askTls(service.port, '/v1/check')).rejects.toThrow()
+  })
+
+  it('frees connections that never finish the handshake, and stops in spite of them', async () => {
+    certificate('strict')
+    const service = await startService({
+      flags: {
+        'tls-cert': file('strict.crt'),
+        'tls-key': file('strict.key'),
+        'max-connections': '10',
+      },
+    })
+    for (let i = 0; i < 30; i++)
+      service
+        .connect()
+        .on('error', () => {})
+        .end()
+    await until(
+      'there is room',
+      async () => (await askTls(service.port, '/v1/quota')).status === 200,
+    )
+    const silent = Array.from({ length: 5 }, () => service.connect().on('error', () => {}))
+    await until('they are connected', () => silent.every((socket) => !socket.connecting))
+    await service.stop()
   })
 
   it('says what does not go together', async () => {

@@ -16,10 +16,20 @@ const CHECK = { subject: { user: 'ada' }, resource: '/x' }
 describe('a process', () => {
   it('keeps its counters over a stop, which ends with 0', async () => {
     const first = await SluiceProcess.serve(RULES, ['--drain-delay', '0'])
-    for (let i = 0; i < 5; i++) await first.post('/v1/check', CHECK)
+    for (let i = 0; i < 4; i++) await first.post('/v1/check', CHECK)
+    const [{ receipt }, { receipt: used }] = [
+      (await first.post('/v1/check', CHECK)).body,
+      (await first.post('/v1/check', CHECK)).body,
+    ]
+    await first.post('/v1/refund', { receipt: used })
     expect(await first.stop()).toEqual({ code: 0, signal: null })
     const second = await SluiceProcess.serve(RULES, [], first.folder)
     expect((await second.post('/v1/check', CHECK)).body.remaining).toBe(999_994)
+    for (const one of [receipt, used])
+      expect((await second.post('/v1/refund', { receipt: one })).body.refunded).toEqual({
+        requests: 1,
+      })
+    expect((await second.post('/v1/quota', CHECK)).body.remaining).toBe(999_995)
     await second.stop('SIGINT')
   })
 

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { trace } from '@opentelemetry/api'
 import {
   BasicTracerProvider,
@@ -6,7 +8,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { RedisServer } from '../../limiter/test/redis/servers.js'
+import { RedisServer, until } from '../../limiter/test/redis/servers.js'
 import { startService, type TestService } from './service.js'
 
 const RULES = `
@@ -77,6 +79,34 @@ describe('metrics', () => {
     expect(labels).toHaveLength(201)
     expect(labels.find(([, rule]) => rule === '_other')![2]).toBe('50')
     await many.stop()
+  })
+})
+
+describe('metrics of rules that change', () => {
+  it('name each rule once, and give the place of one that is gone to another', async () => {
+    const rulesOf = (generation: number, scope: string) =>
+      `rules:\n  same: { scope: ${scope}, resource: /same, limits: 10/d fixed }\n${Array.from(
+        { length: 120 },
+        (_, i) => `  g${generation}-${i}: { scope: user, resource: /r${i}, limits: 10/s }\n`,
+      ).join('')}`
+    const own = await startService({ rules: rulesOf(0, 'user') })
+    const subject = { user: 'ada', org: 'acme' }
+    for (let generation = 0; generation < 3; generation++) {
+      const { revision } = own.service.limiter
+      if (generation > 0) {
+        writeFileSync(join(own.folder, 'sluice.yaml'), rulesOf(generation, 'org'))
+        await until('they are in force', () => own.service.limiter.revision > revision)
+      }
+      await own.post('/v1/check', { subject, resource: '/same' })
+      for (let i = 0; i < 120; i++) await own.post('/v1/check', { subject, resource: `/r${i}` })
+    }
+    const { text } = await own.get('/metrics')
+    expect(text.match(/^sluice_rule_peak_use_ratio\{rule="same"\}/gm)).toHaveLength(1)
+    expect(text).not.toContain('_other')
+    expect(text).toContain('rule="g2-119"')
+    const said = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
+    expect([said.status, said.stderr]).toEqual([0, ''])
+    await own.stop()
   })
 })
 

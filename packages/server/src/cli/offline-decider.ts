@@ -27,9 +27,15 @@ export class OfflineDecider implements Decider {
   static async by(file: string, terminal: Terminal): Promise<OfflineDecider> {
     const loaded = await loadRules(file)
     if ('faults' in loaded) throw faultyRules(file, loaded, terminal)
+    const limiter = createLimiter({ rules: loaded.rules })
     const decisions = new Decisions({
-      limiter: createLimiter({ rules: loaded.rules }),
-      vouchers: new Vouchers(randomBytes(16), new OnceInMemory()),
+      limiter,
+      vouchers: new Vouchers({
+        secret: randomBytes(16),
+        once: new OnceInMemory(),
+        limiter,
+        now: Date.now,
+      }),
       observer: { decided: () => undefined, took: () => undefined },
       headerFamilies: [],
     })

@@ -118,6 +118,9 @@ async function inWords(
   if (error instanceof CountersError)
     return new CommandError(`${error.message}. Another folder: --data DIR`)
   const { code } = error as NodeJS.ErrnoException
+  const { path, syscall } = error as NodeJS.ErrnoException
+  if (syscall === 'listen' && path !== undefined)
+    return new CommandError(`${path} cannot be used (${code}). Another place: --socket PATH`)
   if (code === 'EADDRINUSE') {
     const holder = portHolder(port)
     const by = holder === null ? '' : ` by ${holder.command} (pid ${holder.pid})`

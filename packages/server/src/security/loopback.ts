@@ -4,7 +4,8 @@
  */
 import { ServiceError } from '../error-codes.js'
 
-const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
+const OCTET = '(25[0-5]|2[0-4]\\d|1?\\d?\\d)'
+const LOOPBACK_HOST = new RegExp(`^(localhost|127(\\.${OCTET}){3}|\\[::1\\])(:\\d{1,5})?$`, 'i')
 
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOST.test(host)

@@ -37,7 +37,6 @@ export class TlsCertificates {
     const isMutual = this.#files.clientCa !== undefined
     const options = {
       ...this.#read(),
-      allowHalfOpen: true,
       noDelay: true,
       minVersion: 'TLSv1.2',
       handshakeTimeout: 10_000,
@@ -45,8 +44,8 @@ export class TlsCertificates {
       rejectUnauthorized: isMutual,
     } as const
     const server = createServer(options, accept)
-    // A handshake that fails is the caller's.
-    server.on('tlsClientError', () => {})
+    // A handshake that fails is the caller's; what is left of the connection goes with it.
+    server.on('tlsClientError', (_error, socket) => socket.destroy())
     this.#servers.add(server)
     return server
   }
@@ -63,17 +62,17 @@ export class TlsCertificates {
     const files = clientCa === undefined ? [cert, key] : [cert, key, clientCa]
     return files
       .map((file) => {
-        const { ino, size, mtimeMs } = statSync(file)
-        return `${ino} ${size} ${mtimeMs}`
+        const found = statSync(file, { throwIfNoEntry: false })
+        return found === undefined ? 'none' : `${found.ino} ${found.size} ${found.mtimeMs}`
       })
       .join()
   }
 
   #look(): void {
+    const stamp = this.#stamp()
+    if (stamp === this.#seen) return
+    this.#seen = stamp
     try {
-      const stamp = this.#stamp()
-      if (stamp === this.#seen) return
-      this.#seen = stamp
       const context = this.#read()
       createSecureContext(context)
       for (const server of this.#servers) server.setSecureContext(context)

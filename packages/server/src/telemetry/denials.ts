@@ -9,6 +9,7 @@ interface Denial {
   readonly rule: string
   readonly scope: string
   readonly subject: string
+  readonly code: string
   count: number
 }
 
@@ -38,8 +39,8 @@ export class Denials {
     else if (this.#counted.size >= MOST) this.#others++
     else {
       const subject = printValue(scope, value)
-      this.#counted.set(key, { rule, scope, subject, count: 0 })
       const code = decision.reason ?? 'limited'
+      this.#counted.set(key, { rule, scope, subject, code, count: 0 })
       const namespace = this.#namespace()
       this.#log.info(explainNo(decision), { code, namespace, rule, scope, subject, count: 1 })
     }
@@ -48,9 +49,9 @@ export class Denials {
   /** Tells how many more there were. */
   flush(): void {
     const namespace = this.#namespace()
-    for (const { rule, scope, subject, count } of this.#counted.values()) {
+    for (const { rule, scope, subject, code, count } of this.#counted.values()) {
       if (count > 0)
-        this.#log.info('denied again', { code: 'limited', namespace, rule, scope, subject, count })
+        this.#log.info('denied again', { code, namespace, rule, scope, subject, count })
     }
     if (this.#others > 0)
       this.#log.info('denied others', { code: 'limited', namespace, count: this.#others })

@@ -63,6 +63,8 @@ const OTHER: Label = { rule: '_other', scope: '' }
 export class Meter implements Observer {
   readonly labels: Label[] = [NO_RULE, OTHER]
   readonly #slots = new Map<string, number>()
+  /** Places of rules that are not in force any more. */
+  readonly #free: number[] = []
   #slotOf = new WeakMap<CompiledRule, number>()
   #lastRule: CompiledRule | null = null
   #lastSlot = 0
@@ -124,12 +126,19 @@ export class Meter implements Observer {
   }
 
   #newSlot({ name, scope }: CompiledRule): number {
-    const key = `${name}|${scope}`
+    const key = keyOf({ name, scope })
     const known = this.#slots.get(key)
     if (known !== undefined) return known
     if (this.#slots.size >= MOST_RULES) return 1
-    const slot = this.labels.push({ rule: name, scope }) - 1
+    const free = this.#free.pop()
+    const slot = free ?? this.labels.length
+    this.labels[slot] = { rule: name, scope }
     this.#slots.set(key, slot)
+    if (free !== undefined) {
+      this.#counts.fill(0, slot * WIDTH, (slot + 1) * WIDTH)
+      this.#peaks[slot] = 0
+      this.#peaksBefore[slot] = 0
+    }
     if ((slot + 1) * WIDTH > this.#counts.length) {
       this.#counts = grown(this.#counts)
       this.#peaks = grown(this.#peaks)
@@ -166,12 +175,29 @@ export class Meter implements Observer {
       this.#peaks = new Float64Array(this.#peaks.length)
       this.#minuteEnds = now + MINUTE_MS
     }
+    const byRule = new Map<string, number>()
     for (const [slot, { rule }] of this.labels.entries()) {
-      if (slot === 0) continue
       const ratio = Math.max(this.#peaks[slot]!, this.#peaksBefore[slot]!)
-      if (ratio > 0) yield { rule, ratio: Math.min(1, ratio) }
+      if (slot > 0 && ratio > 0) byRule.set(rule, Math.max(ratio, byRule.get(rule) ?? 0))
     }
+    for (const [rule, ratio] of byRule) yield { rule, ratio: Math.min(1, ratio) }
   }
+
+  /** These rules are in force: the places of others may be taken. */
+  use(rules: Iterable<CompiledRule>): void {
+    const kept = new Set([...rules].map(keyOf))
+    for (const [key, slot] of this.#slots) {
+      if (kept.has(key)) continue
+      this.#slots.delete(key)
+      this.#free.push(slot)
+    }
+    this.#slotOf = new WeakMap()
+    this.#lastRule = null
+  }
+}
+
+function keyOf({ name, scope }: Pick<CompiledRule, 'name' | 'scope'>): string {
+  return `${name}|${scope}`
 }
 
 /** What the limit holds whose verdict stands at `at`. */

@@ -113,6 +113,44 @@ describe('a connection', () => {
     expect((await two.next())!.status).toBe(400)
   })
 
+  it('is told in words what is wrong with its bytes', async () => {
+    const wrong: [string, number, string][] = [
+      ['GET / HTTP/9.9\r\n\r\n', 400, 'bad_request'],
+      ['GET /healthz HTTP/1.1\r\n\r\n', 400, 'bad_request'],
+      [
+        `GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+        431,
+        'headers_too_large',
+      ],
+      ['GET /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n', 400, 'bad_request'],
+      ['GET /healthz HTTP/1.1\r\nHost: loc', 408, 'timed_out'],
+    ]
+    for (const [bytes, status, code] of wrong) {
+      const one = caller()
+      one.send(bytes)
+      const answer = await one.next()
+      expect([bytes.slice(0, 30), answer!.status, JSON.parse(answer!.body).error.code]).toEqual([
+        bytes.slice(0, 30),
+        status,
+        code,
+      ])
+      one.socket.destroy()
+    }
+  })
+
+  it('lives as long as it gets on', async () => {
+    const one = caller()
+    const bytes = checkBytes('steady')
+    const half = Math.floor(bytes.length / 2)
+    one.send(bytes.slice(0, half))
+    for (let i = 0; i < 25; i++) {
+      one.send(bytes.slice(half) + bytes.slice(0, half))
+      expect((await one.next())!.status).toBe(200)
+      await wait(100)
+    }
+    one.socket.destroy()
+  })
+
   it('closes when it is asked to, and reads nothing after', async () => {
     const one = caller()
     one.send(checkBytes('closing', 'Connection: close\r\n') + checkBytes('closing'))

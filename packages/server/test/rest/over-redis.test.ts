@@ -36,6 +36,35 @@ describe('over Redis', () => {
     one.socket.destroy()
   })
 
+  it('answers everybody who has finished sending, also what goes the other way', async () => {
+    const one = new RawCaller(service.connect())
+    one.socket.end(
+      `${checkBytes('half').repeat(3000)}GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+    )
+    for (let left = 99_999; left >= 97_000; left--)
+      expect(JSON.parse((await one.next())!.body).remaining).toBe(left)
+    expect((await one.next())!.body).toBe('{"status":"ok"}')
+    expect(await one.next()).toBeNull()
+  })
+
+  it('takes no more of one caller than the store keeps up with, so that others are decided', async () => {
+    const one = new RawCaller(service.connect())
+    const check = { subject: { user: 'greedy' }, resource: '/hello' }
+    const body = JSON.stringify({ checks: Array.from({ length: 1000 }, () => check) })
+    const bytes = `POST /v1/check/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    one.send(bytes.repeat(20))
+    const other = await service.post('/v1/check', {
+      subject: { user: 'modest' },
+      resource: '/hello',
+    })
+    expect(other.body.degraded).toBe(false)
+    for (let i = 0; i < 20; i++) {
+      const { results } = JSON.parse((await one.next())!.body)
+      expect(results.filter((result: { degraded: boolean }) => result.degraded)).toEqual([])
+    }
+    one.socket.destroy()
+  })
+
   it('keeps many callers apart', async () => {
     const callers = Array.from({ length: 20 }, () => new RawCaller(service.connect()))
     await Promise.all(
@@ -78,6 +107,33 @@ describe('over Redis', () => {
     expect(text).toMatch(/^sluice_clock_offset_seconds -?\d/m)
     expect(text).toMatch(/^sluice_degraded_decisions_total\{reason="store_timeout"\} [1-9]/m)
     expect((await service.get('/readyz')).body.store).toMatchObject({ kind: 'redis' })
+  })
+
+  it('gives back after an outage what it could not give back in it', async () => {
+    const own = await RedisServer.start()
+    const apart = await startService({ rules: RULES, flags: { redis: own.url } })
+    const check = { subject: { user: 'ada' }, resource: '/hello', cost: 5 }
+    const { receipt } = (await apart.post('/v1/check', check)).body
+    const { reservation } = (await apart.post('/v1/reserve', check)).body
+    own.pause()
+    for (let i = 0; i < 8; i++) await apart.post('/v1/check', check)
+    const refused = [
+      await apart.post('/v1/refund', { receipt }),
+      await apart.post('/v1/settle', { reservation, cost: 0 }),
+    ]
+    for (const { status, body } of refused)
+      expect([status, body.error.code]).toEqual([503, 'store_unavailable'])
+    own.resume()
+    await until(
+      'it is exact again',
+      async () => !(await apart.post('/v1/quota', check)).body.degraded,
+    )
+    expect((await apart.post('/v1/refund', { receipt })).body.refunded).toEqual({ requests: 5 })
+    expect((await apart.post('/v1/settle', { reservation, cost: 0 })).body.given_back).toEqual({
+      requests: 5,
+    })
+    await apart.stop()
+    await own.stop()
   })
 
   it('gives nothing back while it cannot tell whether it was given back before', async () => {

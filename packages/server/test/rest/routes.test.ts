@@ -322,6 +322,33 @@ describe('giving back', () => {
     expect(refund.body.limits[0].remaining).toBe(1)
   })
 
+  it('keeps a receipt good whose amounts were mistaken, and refuses what it would not heed', async () => {
+    const { body } = await post('/v1/check', {
+      subject: { user: someone() },
+      resource: '/daily',
+      cost: 2,
+    })
+    const { receipt } = body
+    for (const more of [
+      { costs: { 'Bad Unit!': 1 } },
+      { cost: -1 },
+      { dry_run: true },
+      { idempotency_key: 'k' },
+    ])
+      expect((await post('/v1/refund', { receipt, ...more })).status).toBe(400)
+    expect((await post('/v1/refund', { receipt, cost: 2 })).body.refunded).toEqual({ requests: 2 })
+  })
+
+  it('honours the longest receipt that it gives', async () => {
+    const user = 'é'.repeat(1024)
+    const { body } = await post('/v1/check', {
+      subject: { user, org: user, api_key: user },
+      resource: '/daily',
+      costs: { requests: 1, tokens: 1 },
+    })
+    expect((await post('/v1/refund', { receipt: body.receipt })).body.refunded.requests).toBe(1)
+  })
+
   it('knows no receipt but its own', async () => {
     const { body } = await post('/v1/check', { subject: { user: someone() }, resource: '/hello' })
     const forged = body.receipt.replace(',1,', ',3,')
@@ -425,6 +452,8 @@ describe('GET /v1/auth', () => {
       { 'X-Sluice-Subject': 'ada' },
       { 'X-Sluice-Subject': 'user=ada, user=bob' },
       { 'X-Sluice-Subject': 'user=ada', 'X-Sluice-Cost': 'x' },
+      { 'X-Sluice-Subject': 'user=ada', 'X-Sluice-Cost': '0x10' },
+      { 'X-Sluice-Subject': '__proto__=ada' },
     ]
     for (const headers of wrong) {
       const answer = await get('/v1/auth', headers)

@@ -3,7 +3,7 @@ import type { Request } from '@sluice/limiter'
 import type { DecisionRecord } from '@sluice/limiter/transport'
 import type { Decisions } from '../../decisions.js'
 import { ServiceError } from '../../error-codes.js'
-import { NobodyKnows, UnderWay } from '../../receipts/once.js'
+import { Forgotten, NobodyKnows, NotDone, UnderWay } from '../../receipts/once.js'
 import { Conflict } from '../../receipts/vouchers.js'
 import { traced } from '../../telemetry/tracing.js'
 import {
@@ -13,6 +13,7 @@ import {
   type Reply,
   type Role,
   type Route,
+  VOUCHER_BODY_BYTES,
 } from './route.js'
 import { answerOf, isoTime, statusOf } from './wire-answer.js'
 import {
@@ -42,8 +43,8 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     )
   }
 
-  const single = (call: Call, more: readonly string[] = []): Request => {
-    const { request, namespace } = readCheck(call.body(), more)
+  const single = (call: Call): Request => {
+    const { request, namespace } = readCheck(call.body())
     requireNamespace(namespace)
     return withKey(request, call)
   }
@@ -99,16 +100,18 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     const body = call.body()
     const receipt = optionalText(body, 'receipt')
     const { receipt: _receipt, ...fields } = body
+    refuseForRefund(call)
     if (receipt === undefined) {
       const request = single({ ...call, body: () => fields })
       const refunded = await limiter.refund(request)
+      if (refunded === null) throw unavailable('nothing is known to be given')
       return { status: 200, body: { refunded, limits: await limitsOf(request) } }
     }
     const amounts = readAmounts(body)
     const { cost: _cost, costs: _costs, ...rest } = fields
     const names = ['subject', 'scope', 'identifier'].some((field) => rest[field] !== undefined)
     const request = single({ ...call, body: () => (names ? rest : { ...rest, subject: {} }) })
-    const refunded = await once(() => vouchers.refund(limiter, receipt, amounts))
+    const refunded = await once(() => vouchers.refund(receipt, amounts))
     if (refunded === null) throw unknown('receipt')
     return { status: 200, body: { refunded, limits: names ? await limitsOf(request) : [] } }
   }
@@ -128,7 +131,7 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     requireNamespace(namespace)
     const count = await limiter.reset(request.subject ?? {}, rule === undefined ? {} : { rule })
     if (count !== null) return { status: 200, body: { reset: count } }
-    throw new ServiceError('store_unavailable', 'the store cannot be asked; nothing was reset')
+    throw unavailable('nothing is known to be reset')
   }
 
   const reserve = async (call: Call): Promise<Reply> => {
@@ -146,7 +149,7 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     const reservation = requiredText(body, 'reservation', 'what a reserve answered')
     const used = readAmounts(body)
     if (used === null) throw badField('cost', 'is missing; expected what was really used, or costs')
-    const settled = await once(() => vouchers.settle(limiter, reservation, used))
+    const settled = await once(() => vouchers.settle(reservation, used))
     if (settled === null) throw unknown('reservation')
     return { status: 200, body: settled }
   }
@@ -159,7 +162,7 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     if (isOwn) return single(call) as Request & { holdId: string }
     refuseUnknown(body, ['namespace', 'hold'])
     requireNamespace(optionalText(body, 'namespace'))
-    return vouchers.openHold(hold, limiter)
+    return vouchers.openHold(hold)
   }
 
   const renew = async (call: Call): Promise<Reply> => {
@@ -173,7 +176,9 @@ export function decisionRoutes(decisions: Decisions): Route[] {
 
   const release = async (call: Call): Promise<Reply> => {
     const hold = holdOf(call)
-    return { status: 200, body: { released: hold !== null && (await limiter.release(hold)) } }
+    const released = hold === null ? false : await limiter.release(hold)
+    if (released === null) throw unavailable('it may still be held')
+    return { status: 200, body: { released } }
   }
 
   const explain = async (call: Call): Promise<Reply> => {
@@ -193,8 +198,7 @@ export function decisionRoutes(decisions: Decisions): Route[] {
   }
 
   const auth = async (call: Call): Promise<Reply> => {
-    const request = authRequest(call)
-    const decision = await decide(request, call)
+    const decision = await inHeaderWords(() => decide(authRequest(call), call))
     const { deny } = Object.fromEntries(call.query)
     const refused = deny === '403' && !decision.allowed
     return { status: refused ? 403 : statusOf(decision), headers: headersOf(decision) }
@@ -211,12 +215,12 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     post('/v1/check', check),
     post('/v1/check/batch', batch, 'client', BATCH_BODY_BYTES),
     post('/v1/quota', quota),
-    post('/v1/refund', refund),
+    post('/v1/refund', refund, 'client', VOUCHER_BODY_BYTES),
     post('/v1/reset', reset, 'operator'),
     post('/v1/reserve', reserve),
-    post('/v1/settle', settle),
-    post('/v1/renew', renew),
-    post('/v1/release', release),
+    post('/v1/settle', settle, 'client', VOUCHER_BODY_BYTES),
+    post('/v1/renew', renew, 'client', VOUCHER_BODY_BYTES),
+    post('/v1/release', release, 'client', VOUCHER_BODY_BYTES),
     post('/v1/explain', explain, 'reader'),
     { method: 'GET', path: '/v1/auth', role: 'client', longestBody: 0, handle: inWords(auth) },
   ]
@@ -254,10 +258,31 @@ function authRequest({ headers }: Call): Request {
   const request: Record<string, unknown> = { subject }
   if (resource !== undefined) request['resource'] = resource
   if (method !== undefined) request['method'] = method
-  if (cost !== undefined) request['cost'] = Number(cost)
+  if (cost !== undefined) request['cost'] = /^\d{1,6}$/.test(cost) ? Number(cost) : cost
   const key = text('x-idempotency-key')
   if (key !== undefined) request['idempotencyKey'] = key
   return request
+}
+
+/** What is wrong with a field is wrong with the header that it came in. */
+async function inHeaderWords<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const said = inWireWords(error)
+    if (!(said instanceof ServiceError) || said.field === undefined) throw said
+    const header = HEADERS[said.field.split('.')[0]!]
+    if (header === undefined) throw said
+    throw new ServiceError(said.code, `${header}: ${said.message}`, { field: header })
+  }
+}
+
+const HEADERS: Readonly<Record<string, string>> = {
+  subject: 'X-Sluice-Subject',
+  resource: 'X-Sluice-Resource',
+  method: 'X-Sluice-Method',
+  cost: 'X-Sluice-Cost',
+  idempotency_key: 'X-Idempotency-Key',
 }
 
 function missing(header: string): never {
@@ -272,17 +297,31 @@ function unknown(field: string): ServiceError {
   )
 }
 
+/** What a refund would not heed must not be asked for. */
+function refuseForRefund({ headers, body }: Call): void {
+  for (const field of ['dry_run', 'idempotency_key', 'hold'])
+    if (body()[field] !== undefined) throw badField(field, 'does not go with a refund')
+  if (headers['x-idempotency-key'] !== undefined)
+    throw badField('X-Idempotency-Key', 'does not go with a refund; a receipt is honoured once')
+}
+
+function unavailable(what: string): ServiceError {
+  return new ServiceError('store_unavailable', `the store cannot be asked; ${what}`)
+}
+
 async function once<T>(honour: () => Promise<T>): Promise<T> {
   try {
     return await honour()
   } catch (error) {
+    if (error instanceof NotDone) throw unavailable('nothing was changed, ask again')
+    if (error instanceof NobodyKnows) throw new ServiceError('store_unavailable', error.message)
+    if (error instanceof Forgotten) throw new ServiceError('unknown_receipt', error.message)
     if (error instanceof UnderWay)
       throw new ServiceError(
         'idempotency_in_progress',
         'it is being used at this moment, or was cut off',
       )
     if (error instanceof Conflict) throw new ServiceError('idempotency_conflict', error.message)
-    if (error instanceof NobodyKnows) throw new ServiceError('store_unavailable', error.message)
     throw error
   }
 }

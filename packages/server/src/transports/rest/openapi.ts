@@ -106,7 +106,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Makes a hold live on',
     takes: 'Hold',
     gives: 'Renewed',
-    errors: [...BAD, 'lost'],
+    errors: [...BAD, 'lost', 'store_unavailable'],
   },
   {
     path: '/v1/release',
@@ -115,7 +115,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: "Releases a hold; twice frees nobody else's",
     takes: 'Hold',
     gives: 'Released',
-    errors: BAD,
+    errors: [...BAD, 'store_unavailable'],
   },
   {
     path: '/v1/explain',
@@ -147,7 +147,7 @@ export const OPERATIONS: readonly Operation[] = [
         schema: { type: 'string', enum: ['403', '429'] },
       },
     ],
-    errors: ['bad_request', 'unauthorized', 'forbidden'],
+    errors: ['bad_request', 'unauthorized', 'forbidden', 'idempotency_conflict'],
   },
   {
     path: '/healthz',

@@ -2,17 +2,20 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { ServiceError } from '../../error-codes.js'
 import type { Gate } from '../../security/gate.js'
+import type { BodyBudget } from './body-budget.js'
 import type { OrdinaryAnswers } from './ordinary-answers.js'
 import type { Reply } from './route.js'
 
 export interface ListenerParts {
   readonly answers: OrdinaryAnswers
   readonly gate: Gate
+  readonly budget: BodyBudget
   /** Answers say `Connection: close`. */
   readonly isDraining: () => boolean
 }
 
-export function requestListener({ answers, gate, isDraining }: ListenerParts): RequestListener {
+export function requestListener(parts: ListenerParts): RequestListener {
+  const { answers, gate, budget, isDraining } = parts
   return (request, response) => {
     void answer(request, response)
   }
@@ -24,9 +27,12 @@ export function requestListener({ answers, gate, isDraining }: ListenerParts): R
     const query = mark < 0 ? '' : url.slice(mark)
     const { headers } = request
     const reply = await answers.guarded(path, async () => {
+      if (headers.host === undefined && request.httpVersion === '1.1')
+        throw new ServiceError('bad_request', 'Host is missing', { field: 'Host' })
       gate.admit(headers, answers.isOpen(path))
       const route = answers.route(path, request.method ?? 'GET')
-      const body = route.method === 'POST' ? await readBody(request, route.longestBody) : null
+      const body =
+        route.method === 'POST' ? await readBody(request, route.longestBody, budget) : null
       return answers.handle(route, headers, body, query)
     })
     if (!response.destroyed) send(request, response, reply)
@@ -48,7 +54,7 @@ export function requestListener({ answers, gate, isDraining }: ListenerParts): R
   }
 }
 
-function readBody(request: IncomingMessage, longest: number): Promise<Buffer> {
+function readBody(request: IncomingMessage, longest: number, budget: BodyBudget): Promise<Buffer> {
   const tooLong = () =>
     new ServiceError('payload_too_large', `the body is longer than ${longest} bytes`)
   if (Number(request.headers['content-length'] ?? 0) > longest) return Promise.reject(tooLong())
@@ -56,12 +62,17 @@ function readBody(request: IncomingMessage, longest: number): Promise<Buffer> {
     const chunks: Buffer[] = []
     let length = 0
     request.on('data', (chunk: Buffer) => {
-      length += chunk.length
-      if (length > longest) {
-        request.pause()
-        reject(tooLong())
-      } else chunks.push(chunk)
+      const isKept = length + chunk.length <= longest && budget.take(chunk.length)
+      if (isKept) {
+        length += chunk.length
+        chunks.push(chunk)
+        return
+      }
+      request.pause()
+      const isTooLong = length + chunk.length > longest
+      reject(isTooLong ? tooLong() : new ServiceError('busy', 'too much is being sent at once'))
     })
+    request.once('close', () => budget.give(length))
     request.on('end', () => resolve(Buffer.concat(chunks)))
     request.on('error', () => reject(new ServiceError('bad_request', 'the request ended early')))
   })

@@ -7,6 +7,9 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import type { TLSSocket } from 'node:tls'
 import type { Decisions } from '../../decisions.js'
 import type { Gate } from '../../security/gate.js'
+import { BodyBudget } from './body-budget.js'
+import { refuseClient, refuseExpectation } from './client-errors.js'
+import { endedSocket } from './ended-socket.js'
 import { FastPath } from './fast/fast-path.js'
 import type { OrdinaryAnswers } from './ordinary-answers.js'
 import { requestListener } from './request-listener.js'
@@ -36,6 +39,7 @@ const DEFAULT_LIMITS: ConnectionLimits = {
   idleMs: 75_000,
 }
 
+/** Connections know the time of the last sweep, so each gets that much more: nobody is ended too early. */
 const SWEEP_MS = 1000
 const LONGEST_HEADERS = 16_384
 
@@ -52,6 +56,7 @@ export class RestServer {
     this.#limits = { ...DEFAULT_LIMITS, ...parts.limits }
     const { requestMs, idleMs, maxConnections } = this.#limits
     const { answers, gate } = parts
+    const budget = new BodyBudget()
     this.#http = createHttpServer(
       {
         maxHeaderSize: LONGEST_HEADERS,
@@ -59,10 +64,14 @@ export class RestServer {
         requestTimeout: requestMs,
         keepAliveTimeout: idleMs,
         connectionsCheckingInterval: SWEEP_MS,
-        requireHostHeader: true,
+        requireHostHeader: false,
       },
-      requestListener({ answers, gate, isDraining: () => this.isDraining }),
+      requestListener({ answers, gate, budget, isDraining: () => this.isDraining }),
     )
+    // Callers who have finished sending are answered.
+    Object.assign(this.#http, { httpAllowHalfOpen: true })
+    this.#http.on('clientError', refuseClient)
+    this.#http.on('checkExpectation', refuseExpectation)
     // It watches the time-outs of its connections from when it listens; these it is given.
     this.#http.emit('listening')
     this.#fast = new FastPath({
@@ -70,24 +79,32 @@ export class RestServer {
       answers,
       gate,
       isTls: parts.tls !== undefined,
-      handOver: (socket, bytes) => this.#handOver(socket, bytes),
+      budget,
+      handOver: (socket, bytes, hasEnded) => this.#handOver(socket, bytes, hasEnded),
       failed: parts.failed,
     })
     const accept = (socket: Socket) => this.#accept(socket, parts.isFast)
     this.#listener =
       parts.tls?.(accept) ?? createServer({ allowHalfOpen: true, noDelay: true }, accept)
     this.#listener.maxConnections = maxConnections
+    // Also those that never finish a handshake.
+    this.#listener.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
   }
 
   #accept(socket: Socket, isFast: boolean): void {
-    this.#sockets.add(socket)
-    socket.once('close', () => this.#sockets.delete(socket))
     if (isFast) this.#fast.accept(socket)
     else this.#http.emit('connection', socket)
   }
 
-  #handOver(socket: Socket, bytes: Buffer): void {
+  #handOver(socket: Socket, bytes: Buffer, hasEnded: boolean): void {
     if (socket.destroyed) return
+    if (hasEnded) {
+      this.#http.emit('connection', endedSocket(socket, bytes))
+      return
+    }
     if (bytes.length > 0) socket.unshift(bytes)
     this.#http.emit('connection', socket)
     socket.resume()
@@ -95,15 +112,18 @@ export class RestServer {
 
   /** Where it listens: a port of an address, or a path. */
   async listen(where: { host: string; port: number } | { path: string }): Promise<string> {
+    // A socket is made with these permissions, so that there is no moment with others.
+    const mask = 'path' in where ? process.umask(0o117) : null
     await new Promise<void>((resolve, reject) => {
       this.#listener.once('error', reject)
       this.#listener.listen(where, () => {
         this.#listener.off('error', reject)
         resolve()
       })
+      if (mask !== null) process.umask(mask)
     })
     this.#sweeper = setInterval(
-      () => this.#fast.sweep(this.#limits.requestMs, this.#limits.idleMs),
+      () => this.#fast.sweep(this.#limits.requestMs + SWEEP_MS, this.#limits.idleMs + SWEEP_MS),
       SWEEP_MS,
     )
     this.#sweeper.unref()

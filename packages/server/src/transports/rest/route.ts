@@ -29,4 +29,6 @@ export interface Route {
 }
 
 export const CHECK_BODY_BYTES = 65_536
+/** What callers come back with names every value of the subject. */
+export const VOUCHER_BODY_BYTES = 524_288
 export const BATCH_BODY_BYTES = 4_194_304

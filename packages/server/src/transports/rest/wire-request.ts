@@ -124,13 +124,21 @@ export function readBatch(body: Body): WireRequest[] {
   })
 }
 
+const UNIT = /^[a-z][a-z0-9_]{0,31}$/
+const MOST_UNITS = 16
+
 /** Amounts for giving back and settling, where 0 is an amount: `cost`, `costs`, or neither. */
 export function readAmounts(body: Body): Units | null {
   const { cost, costs } = body
   if (cost !== undefined) wholeAmount('cost', cost)
   if (costs === undefined) return cost === undefined ? null : { requests: cost as number }
   if (!isBody(costs)) throw badField('costs', `is ${quote(costs)}; expected amounts by unit`)
-  for (const [unit, amount] of Object.entries(costs)) wholeAmount(`costs.${unit}`, amount)
+  const units = Object.entries(costs)
+  if (units.length > MOST_UNITS) throw badField('costs', `has more than ${MOST_UNITS} units`)
+  for (const [unit, amount] of units) {
+    if (!UNIT.test(unit)) throw badField('costs', `has ${quote(unit)}, which is not a unit's name`)
+    wholeAmount(`costs.${unit}`, amount)
+  }
   if (cost !== undefined && Object.hasOwn(costs, 'requests') && costs['requests'] !== cost)
     throw badField('costs.requests', `is ${quote(costs['requests'])}, and cost is ${quote(cost)}`)
   const requests = cost === undefined ? {} : { requests: cost as number }
@@ -158,15 +166,15 @@ export function inWireWords(error: unknown, prefix = ''): unknown {
 
 /** The pairs of `X-Sluice-Subject: user=42, ip=203.0.113.9`. An empty value is an absent scope: gateways have no other way. */
 export function readSubjectHeader(text: string): Record<string, string> {
-  const subject: Record<string, string> = {}
+  const subject = new Map<string, string>()
   for (const pair of text.split(',')) {
     const [scope, ...rest] = pair.split('=')
     const name = scope!.trim()
     if (rest.length === 0 || name === '')
       throw badField('X-Sluice-Subject', `has ${quote(pair.trim())}; expected scope=value`)
-    if (Object.hasOwn(subject, name)) throw badField('X-Sluice-Subject', `names ${name} twice`)
+    if (subject.has(name)) throw badField('X-Sluice-Subject', `names ${quote(name)} twice`)
     const value = rest.join('=').trim()
-    if (value !== '') subject[name] = value
+    if (value !== '') subject.set(name, value)
   }
-  return subject
+  return Object.fromEntries(subject)
 }

@@ -24,6 +24,7 @@ import type { BytesOut } from './bytes-out.js'
 const bytesOf = (text: string): Uint8Array => Buffer.from(text, 'latin1')
 const TIME = '2000-01-01T00:00:00.000Z'
 const COMMA = 44
+const RECEIPT_AT = '],"receipt":"'.length
 
 /** Characters that `encodeURIComponent` leaves alone. */
 const PLAIN = new Uint8Array(128)
@@ -69,6 +70,8 @@ export class AnswerTemplate {
   readonly #headResetAt: number
   readonly #width: number
   readonly #rules: readonly RuleSlots[]
+  /** Where in the body the text begins that is sealed. */
+  readonly #sealedAt: number
 
   private constructor(decision: DecisionRecord) {
     const top = decision.top!
@@ -111,7 +114,9 @@ export class AnswerTemplate {
         }
       }),
     }))
-    body.add(`],"receipt":"${RECEIPT};`)
+    const { namespace } = decision.transaction.rules[0]!.family
+    const sealed = body.add(`],"receipt":"${RECEIPT};${namespace};`) + RECEIPT_AT
+    this.#sealedAt = sealed
     this.#body = bytesOf(body.text)
     const head = new TemplateText()
     head.add('\r\nX-RateLimit-Limit: ')
@@ -163,7 +168,7 @@ export class AnswerTemplate {
     out.digits(start + this.#remainingAt, this.#width, verdicts[topAt + REMAINING]!)
     out.time(start + this.#resetAt, Math.ceil(verdicts[topAt + RESET_AT]! / 1000))
     const decidedAt = verdicts[DECIDED_AT]!
-    const sealed = out.at - 2
+    const sealed = start + this.#sealedAt
     out.text(vouchers.instance)
     out.integer(vouchers.next())
     out.byte(59)

@@ -4,8 +4,10 @@
  * queue. All answers of one event go in one write. Anything else the socket asks for, and it is handed
  * over to node:http for good, with the bytes that were not understood.
  *
- * What holds: bytes are decided upon once; a socket that does not take its answers is not read from; a
- * connection that stands still in the middle of a request, or idle, is ended by `sweep`.
+ * What holds: bytes are decided upon once; every whole request is answered, also where the other side has
+ * finished sending; a socket that does not take its answers, or asks for more than the store keeps up
+ * with, is not read from; a connection that stands still in the middle of a request, or idle, is ended by
+ * `sweep`.
  */
 import type { Socket } from 'node:net'
 import type { Request } from '@sluice/limiter'
@@ -16,8 +18,8 @@ import { BytesOut } from './bytes-out.js'
 import type { FastPath } from './fast-path.js'
 import { HAND_OVER, HttpHead, MORE_NEEDED } from './http-head.js'
 
-/** More requests than this are not taken while their answers wait for the store. */
-const MOST_WAITING = 256
+/** More checks than this are not taken from a connection while their answers wait for the store. */
+const MOST_WAITING = 1000
 
 /** An answer's place in the queue; null while it is being decided. */
 interface Place {
@@ -27,31 +29,36 @@ interface Place {
 const head = new HttpHead()
 /** One for all connections: whatever is written here is sent in the same turn. */
 const out = new BytesOut()
-const SPARE = Buffer.alloc(0)
+const NOTHING = new Uint8Array()
 
 export class Connection {
   readonly socket: Socket
   readonly #path: FastPath
   readonly #queue: Place[] = []
-  /** What came of a request that is not whole, and how many bytes make it whole at least. */
+  /** Checks whose answers wait for the store. */
+  #waiting = 0
+  /** What came of requests that are not answered yet, and how many bytes make the first one whole at least. */
   #parts: Buffer[] = []
   #length = 0
   #needed = 1
   /** No more requests are read: the last answer says so. */
   #closes = false
   #isHandingOver = false
-  #ended = false
-  /** When the bytes of an unfinished request began to come, an answer began to be waited for, or it was last used. */
+  /** The other side has sent all that it will. */
+  #hasEnded = false
+  /** When it last got on: with a request, an answer, or its first bytes. */
   #since: number
   /** Decisions of this event. */
   #decided = 0
-  #authorized = SPARE
-  #host = SPARE
+  /** What was found good before, so that it need not be looked at again. */
+  #authorized = NOTHING
+  #host = NOTHING
+  #isFlushing = false
   readonly #onData = (chunk: Buffer) => this.#receive(chunk)
-  readonly #onEnd = () => this.#end()
-  readonly #onDrain = () => this.#resume()
+  readonly #onEnd = () => this.#finish()
+  readonly #onDrain = () => this.goOn()
   readonly #onError = () => this.socket.destroy()
-  readonly #onClose = () => this.#path.closed(this)
+  readonly #onClose = () => this.#forget()
 
   constructor(socket: Socket, path: FastPath) {
     this.socket = socket
@@ -65,40 +72,49 @@ export class Connection {
   }
 
   #receive(chunk: Buffer): void {
+    if (this.#closes) return
     if (this.#length === 0) this.#since = this.#path.now
-    if (this.#closes || this.#isHandingOver) {
-      if (this.#isHandingOver) this.#keep(chunk)
-      return
-    }
-    if (this.#length + chunk.length < this.#needed) return this.#keep(chunk)
-    let bytes = chunk
-    if (this.#length > 0) {
-      bytes = Buffer.concat([...this.#parts, chunk])
-      this.#parts = []
-      this.#length = 0
-    }
+    if (this.#isHandingOver || this.#length + chunk.length < this.#needed) return this.#keep(chunk)
+    this.#read(this.#length === 0 ? chunk : Buffer.concat([...this.#release(), chunk]))
+  }
+
+  /** Answers what can be answered of these bytes, and keeps the rest. */
+  #read(bytes: Buffer): void {
     const started = performance.now()
     const rest = this.#readAll(bytes)
+    if (rest < bytes.length && !this.#closes) this.#keep(Buffer.from(bytes.subarray(rest)))
+    if (rest > 0) this.#since = this.#path.now
     this.#send()
     if (this.#decided > 0) this.#took(started, this.#decided)
     this.#decided = 0
-    if (rest === null) return
-    if (rest.length > 0) this.#keep(Buffer.from(rest))
-    if (this.#isHandingOver && this.#queue.length === 0) this.#handOver()
+    this.#settle()
   }
 
   #keep(bytes: Buffer): void {
+    if (!this.#path.budget.take(bytes.length)) {
+      this.socket.destroy()
+      return
+    }
     this.#parts.push(bytes)
     this.#length += bytes.length
   }
 
-  /** Answers every whole request; what is left, or null if nothing more will be read. */
-  #readAll(bytes: Buffer): Buffer | null {
+  /** What was kept, to be kept no longer. */
+  #release(): Buffer[] {
+    const parts = this.#parts
+    this.#path.budget.give(this.#length)
+    this.#parts = []
+    this.#length = 0
+    return parts
+  }
+
+  /** Answers every whole request; where the rest begins. */
+  #readAll(bytes: Buffer): number {
     const end = bytes.length
     let at = 0
     this.#needed = 1
     while (at < end) {
-      if (this.#queue.length >= MOST_WAITING) {
+      if (this.#isHeldUp()) {
         this.socket.pause()
         break
       }
@@ -119,9 +135,15 @@ export class Connection {
       if (head.isBatch) this.#answerBatch(bytes, head.bodyStart, bodyEnd)
       else this.#answerCheck(bytes, head.bodyStart, bodyEnd)
       at = bodyEnd
-      if (this.#closes) return null
+      if (this.#closes) break
     }
-    return at === 0 ? bytes : bytes.subarray(at)
+    return at
+  }
+
+  /** The store must catch up first: with this connection, or with all of them. */
+  #isHeldUp(): boolean {
+    if (this.#waiting >= MOST_WAITING) return true
+    return this.#path.isHeldUp && this.#path.holdUp(this)
   }
 
   /** Whether the caller may ask, as far as can be told at once; the ordinary way says why not. */
@@ -129,17 +151,18 @@ export class Connection {
     const { gate } = this.#path
     if (gate.isPrivate) return true
     if (gate.token === null) {
-      const host = bytes.subarray(head.hostStart, head.hostEnd)
-      if (host.equals(this.#host)) return true
-      if (!gate.isLocal(host.toString('latin1'))) return false
-      this.#host = Buffer.from(host)
+      const { hostStart, hostEnd } = head
+      if (isSame(bytes, hostStart, hostEnd, this.#host)) return true
+      if (!gate.isLocal(bytes.toString('latin1', hostStart, hostEnd))) return false
+      this.#host = Uint8Array.from(bytes.subarray(hostStart, hostEnd))
       return true
     }
-    if (head.authorizationEnd === 0) return false
-    const shown = bytes.subarray(head.authorizationStart, head.authorizationEnd)
-    if (this.#authorized.length > 0 && isSame(shown, this.#authorized)) return true
-    if (!gate.token.isIn(shown.toString('latin1'))) return false
-    this.#authorized = Buffer.from(shown)
+    const { authorizationStart, authorizationEnd } = head
+    if (authorizationEnd === 0) return false
+    if (isSame(bytes, authorizationStart, authorizationEnd, this.#authorized)) return true
+    if (!gate.token.isIn(bytes.toString('latin1', authorizationStart, authorizationEnd)))
+      return false
+    this.#authorized = Uint8Array.from(bytes.subarray(authorizationStart, authorizationEnd))
     return true
   }
 
@@ -150,7 +173,7 @@ export class Connection {
     const closes = this.#closes
     const answer = this.#attempt(() => decisions.decide(request))
     if (answer instanceof Promise || this.#queue.length > 0)
-      this.#waitFor(Promise.resolve(answer), 1, (decided, to) => writer.single(to, decided, closes))
+      this.#wait(Promise.resolve(answer), 1, (decided, to) => writer.single(to, decided, closes))
     else {
       writer.single(out, answer, closes)
       this.#decided++
@@ -165,28 +188,13 @@ export class Connection {
     const closes = this.#closes
     const answers = requests.map((request) => this.#attempt(() => decisions.decide(request)))
     const count = answers.length
-    if (this.#queue.length > 0 || answers.some((answer) => answer instanceof Promise))
-      this.#waitFor(Promise.all(answers.map(async (one) => one)), count, (all, to) =>
-        writer.batch(to, all, closes),
-      )
-    else {
+    if (this.#queue.length > 0 || answers.some((answer) => answer instanceof Promise)) {
+      const all = Promise.all(answers.map(async (one) => one))
+      this.#wait(all, count, (decided, to) => writer.batch(to, decided, closes))
+    } else {
       writer.batch(out, answers as DecisionRecord[], closes)
       this.#decided += count
     }
-  }
-
-  #waitFor<T>(answer: Promise<T>, count: number, write: (answer: T, to: BytesOut) => void): void {
-    const started = performance.now()
-    this.#wait(answer, (decided, to) => {
-      write(decided, to)
-      this.#took(started, count)
-    })
-  }
-
-  /** Decisions of one event share its time. */
-  #took(started: number, count: number): void {
-    const seconds = (performance.now() - started) / 1000
-    this.#path.decisions.observer.took('rest', seconds / count, count)
   }
 
   /** The scanner accepts nothing that the limiter refuses, so what is thrown here is a defect. */
@@ -205,28 +213,58 @@ export class Connection {
     const reply = answers.guarded(path, async () =>
       answers.handle(answers.route(path, 'POST'), {}, body, ''),
     )
-    this.#wait(reply, (said, to) => writer.reply(to, said, closes))
+    const checks = path === '/v1/check' ? 1 : MOST_CHECKS
+    this.#wait(reply, checks, (said, to) => writer.reply(to, said, closes), false)
   }
 
-  /** Keeps the answer's place until it is there. */
-  #wait<T>(answer: Promise<T>, write: (answer: T, to: BytesOut) => void): void {
+  /** Keeps the answer's place until it is there. `isTimed`: they are decisions that nobody else times. */
+  #wait<T>(
+    answer: Promise<T>,
+    checks: number,
+    write: (answer: T, to: BytesOut) => void,
+    isTimed = true,
+  ): void {
     const place: Place = { bytes: null }
+    const started = performance.now()
     this.#queue.push(place)
+    this.#waiting += checks
+    this.#path.waiting += checks
     const fill = (render: (to: BytesOut) => void) => {
-      const before = out.at
-      render(out)
-      place.bytes = Buffer.from(out.bytes.subarray(before, out.at))
-      out.at = before
+      this.#waiting -= checks
+      this.#path.caughtUp(checks)
+      place.bytes = this.#rendered(render)
       this.#flushSoon()
     }
     answer.then(
-      (value) => fill((to) => write(value, to)),
+      (value) => {
+        fill((to) => write(value, to))
+        if (isTimed) this.#took(started, checks)
+      },
       (error: unknown) =>
         fill((to) => this.#path.writer.reply(to, this.#path.failed(error), this.#closes)),
     )
   }
 
-  #isFlushing = false
+  /** Bytes of their own, whatever happens while they are made. */
+  #rendered(render: (to: BytesOut) => void): Buffer {
+    const before = out.at
+    try {
+      render(out)
+      return Buffer.from(out.bytes.subarray(before, out.at))
+    } catch (error) {
+      this.#path.failed(error)
+      this.socket.destroy()
+      return Buffer.alloc(0)
+    } finally {
+      out.at = before
+    }
+  }
+
+  /** Decisions of one event share its time. */
+  #took(started: number, count: number): void {
+    const seconds = (performance.now() - started) / 1000
+    this.#path.decisions.observer.took('rest', seconds / count, count)
+  }
 
   /** Answers that come together leave together. */
   #flushSoon(): void {
@@ -245,67 +283,69 @@ export class Connection {
     const bytes = this.#queue.splice(0, ready).map((place) => place.bytes!)
     this.#write(bytes.length === 1 ? bytes[0]! : Buffer.concat(bytes))
     this.#since = this.#path.now
-    if (this.#queue.length > 0) return
-    if (this.#isHandingOver) this.#handOver()
-    else this.#resume()
+    this.goOn()
   }
 
   #send(): void {
-    if (out.at === 0) {
-      if (this.#closes && this.#queue.length === 0) this.socket.end()
-      return
-    }
+    if (out.at === 0) return
     const bytes = out.taken()
     this.#write(this.#path.isTls ? Buffer.from(bytes) : bytes)
     out.renew(!this.#path.isTls && this.socket.writableLength > 0)
   }
 
   #write(bytes: Buffer): void {
+    if (!this.socket.destroyed && !this.socket.write(bytes)) this.socket.pause()
+  }
+
+  /** Reads on where it was held up. */
+  goOn(): void {
     const { socket } = this
-    if (socket.destroyed) return
-    if (!socket.write(bytes)) socket.pause()
-    if ((this.#closes || this.#ended) && this.#queue.length === 0 && this.#isFlushed()) socket.end()
+    if (socket.destroyed || socket.writableNeedDrain) return
+    const isWhole = this.#length > 0 && this.#length >= this.#needed
+    if (isWhole && !this.#closes && !this.#isHandingOver && !this.#isHeldUp())
+      this.#read(Buffer.concat(this.#release()))
+    else this.#settle()
   }
 
-  #isFlushed(): boolean {
-    return !this.#queue.some((place) => place.bytes !== null)
+  /** Ends, hands over or reads on, as there is nothing left to answer here. */
+  #settle(): void {
+    const { socket } = this
+    if (this.#queue.length > 0 || socket.destroyed) return
+    if (this.#isHandingOver) this.#handOver()
+    else if (this.#closes || (this.#hasEnded && !this.#isLeft())) socket.end()
+    else if (socket.isPaused() && !socket.writableNeedDrain && !this.#isHeldUp()) socket.resume()
   }
 
-  /** Goes on reading what was left when there was too much. */
-  #resume(): void {
-    if (this.#closes || this.#isHandingOver || this.socket.destroyed) return
-    if (this.socket.writableNeedDrain || this.#queue.length > 0) return
-    if (this.#length > 0 && this.#length >= this.#needed) {
-      const bytes = Buffer.concat(this.#parts)
-      this.#parts = []
-      this.#length = 0
-      this.#needed = 1
-      this.#receive(bytes)
-    }
-    if (this.socket.isPaused() && !this.#isHandingOver) this.socket.resume()
+  /** Requests that came whole, and were held up. */
+  #isLeft(): boolean {
+    return this.#length >= this.#needed && this.#isHeldUp()
   }
 
   #handOver(): void {
     const { socket } = this
-    const bytes = Buffer.concat(this.#parts)
-    this.#parts = []
+    const bytes = Buffer.concat(this.#release())
     socket.off('data', this.#onData)
     socket.off('end', this.#onEnd)
     socket.off('drain', this.#onDrain)
     socket.off('error', this.#onError)
     socket.off('close', this.#onClose)
-    this.#path.handOver(this, bytes)
+    this.#path.handOver(this, bytes, this.#hasEnded)
   }
 
-  #end(): void {
-    this.#ended = true
-    if (this.#queue.length === 0 && !this.#isHandingOver) this.socket.end()
+  #finish(): void {
+    this.#hasEnded = true
+    this.goOn()
+  }
+
+  #forget(): void {
+    this.#release()
+    this.#path.closed(this)
   }
 
   /** The rest of its life is over: in the middle of a request, idle, or without taking its answers. */
   isOverdue(now: number, requestMs: number, idleMs: number): boolean {
-    if (this.#queue.length > 0 || this.#isHandingOver) return false
-    const isUnfinished = this.#length > 0 || this.socket.writableLength > 0
+    if (this.#queue.length > 0) return false
+    const isUnfinished = this.#length > 0 || this.#closes || this.socket.writableLength > 0
     return now - this.#since > (isUnfinished ? requestMs : idleMs)
   }
 
@@ -315,10 +355,11 @@ export class Connection {
   }
 }
 
-/** Without a hint of where two differ. */
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false
+/** Without a hint of where two differ; nothing is the same as nothing known. */
+function isSame(bytes: Uint8Array, start: number, end: number, known: Uint8Array): boolean {
+  const length = end - start
+  if (length === 0 || length !== known.length) return false
   let different = 0
-  for (let i = 0; i < a.length; i++) different |= a[i]! ^ b[i]!
+  for (let i = 0; i < length; i++) different |= bytes[start + i]! ^ known[i]!
   return different === 0
 }

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import type { Decisions } from '../../../decisions.js'
 import { ServiceError } from '../../../error-codes.js'
 import type { Gate } from '../../../security/gate.js'
-import type { OrdinaryAnswers } from '../ordinary-answers.js'
-import { errorReply } from '../ordinary-answers.js'
+import type { BodyBudget } from '../body-budget.js'
+import { errorReply, type OrdinaryAnswers } from '../ordinary-answers.js'
 import type { Reply } from '../route.js'
 import { AnswerWriter } from './answer-writer.js'
 import { Connection } from './connection.js'
@@ -14,23 +14,31 @@ export interface FastPathParts {
   readonly decisions: Decisions
   readonly answers: OrdinaryAnswers
   readonly gate: Gate
+  readonly budget: BodyBudget
   readonly isTls: boolean
-  /** Takes over a socket that asks for something else, and what it has sent already. */
-  readonly handOver: (socket: Socket, bytes: Buffer) => void
+  /** Takes over a socket that asks for something else, and what it has sent already: all of it, or not. */
+  readonly handOver: (socket: Socket, bytes: Buffer, hasEnded: boolean) => void
   readonly failed: (error: unknown) => void
 }
+
+/** Checks of all connections together that may wait for the store; more than that would wait too long. */
+const MOST_WAITING = 4000
 
 export class FastPath {
   readonly decisions: Decisions
   readonly answers: OrdinaryAnswers
   readonly gate: Gate
+  readonly budget: BodyBudget
   readonly isTls: boolean
   readonly scanner: CheckScanner
   readonly writer: AnswerWriter
   isDraining = false
+  /** Checks whose answers wait for the store. */
+  waiting = 0
   /** Milliseconds that only go forward, as of the last sweep: enough for time-outs. */
   now = performance.now()
   readonly #connections = new Set<Connection>()
+  readonly #heldUp = new Set<Connection>()
   readonly #parts: FastPathParts
 
   constructor(parts: FastPathParts) {
@@ -38,6 +46,7 @@ export class FastPath {
     this.decisions = parts.decisions
     this.answers = parts.answers
     this.gate = parts.gate
+    this.budget = parts.budget
     this.isTls = parts.isTls
     this.scanner = new CheckScanner(parts.decisions.limiter)
     this.writer = new AnswerWriter(parts.decisions)
@@ -49,11 +58,32 @@ export class FastPath {
 
   closed(connection: Connection): void {
     this.#connections.delete(connection)
+    this.#heldUp.delete(connection)
   }
 
-  handOver(connection: Connection, bytes: Buffer): void {
-    this.#connections.delete(connection)
-    this.#parts.handOver(connection.socket, bytes)
+  handOver(connection: Connection, bytes: Buffer, hasEnded: boolean): void {
+    this.closed(connection)
+    this.#parts.handOver(connection.socket, bytes, hasEnded)
+  }
+
+  get isHeldUp(): boolean {
+    return this.waiting >= MOST_WAITING
+  }
+
+  /** This one waits until the store has caught up with the others. */
+  holdUp(connection: Connection): true {
+    this.#heldUp.add(connection)
+    return true
+  }
+
+  caughtUp(checks: number): void {
+    this.waiting -= checks
+    if (this.#heldUp.size === 0 || this.waiting > MOST_WAITING / 2) return
+    const connections = [...this.#heldUp]
+    this.#heldUp.clear()
+    setImmediate(() => {
+      for (const connection of connections) connection.goOn()
+    })
   }
 
   /** A defect, as an answer. */
@@ -72,9 +102,5 @@ export class FastPath {
   /** Ends what is idle. */
   endIdle(): void {
     for (const connection of this.#connections) if (connection.isIdle) connection.socket.end()
-  }
-
-  get size(): number {
-    return this.#connections.size
   }
 }
