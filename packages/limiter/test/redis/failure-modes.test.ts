@@ -141,15 +141,12 @@ describe('without Redis', () => {
         reservation: await before.reserve({ subject, cost: 2 }),
       }
     })
-    expect(await limiter.refund(taken.refund as never)).toEqual({ requests: 0 })
-    expect(await (taken.reservation as { settle(n: number): unknown }).settle(3)).toEqual({
-      givenBack: {},
-      taken: { requests: 0 },
-    })
+    expect(await limiter.refund(taken.refund as never)).toBeNull()
+    expect(await (taken.reservation as { settle(n: number): unknown }).settle(3)).toBeNull()
     expect(await limiter.reset(subject)).toBeNull()
     expect(await limiter.renew(taken.hold as never)).toBe(START + 30_000)
-    expect(await limiter.release(taken.hold as never)).toBe(false)
-    expect(await limiter.refund({ subject })).toEqual({ requests: 0 })
+    expect(await limiter.release(taken.hold as never)).toBeNull()
+    expect(await limiter.refund({ subject })).toBeNull()
   })
 
   it('after five failures nobody waits for Redis any more', async () => {

@@ -235,14 +235,13 @@ export class Connection {
       place.bytes = this.#rendered(render)
       this.#flushSoon()
     }
-    answer.then(
-      (value) => {
-        fill((to) => write(value, to))
-        if (isTimed) this.#took(started, checks)
-      },
-      (error: unknown) =>
-        fill((to) => this.#path.writer.reply(to, this.#path.failed(error), this.#closes)),
-    )
+    const done = (value: T) => {
+      fill((to) => write(value, to))
+      if (isTimed) this.#took(started, checks)
+    }
+    const failed = (error: unknown) =>
+      fill((to) => this.#path.writer.reply(to, this.#path.failed(error), this.#closes))
+    answer.then(done, failed)
   }
 
   /** Bytes of their own, whatever happens while they are made. */
