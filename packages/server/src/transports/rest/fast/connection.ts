@@ -235,13 +235,13 @@ export class Connection {
       place.bytes = this.#rendered(render)
       this.#flushSoon()
     }
-    const done = (value: T) => {
+    const fulfilled = (value: T) => {
       fill((to) => write(value, to))
       if (isTimed) this.#took(started, checks)
     }
     const failed = (error: unknown) =>
       fill((to) => this.#path.writer.reply(to, this.#path.failed(error), this.#closes))
-    answer.then(done, failed)
+    answer.then(fulfilled, failed)
   }
 
   /** Bytes of their own, whatever happens while they are made. */
