@@ -53,7 +53,7 @@ export class OfflineDecider implements Decider {
     try {
       const reply = await route.handle({
         headers: {},
-        query: new URLSearchParams(),
+        query: () => new URLSearchParams(),
         body: () => body,
       })
       return { status: reply.status, body: withoutReceipts(reply.body as Json) }

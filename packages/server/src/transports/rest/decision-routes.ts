@@ -199,8 +199,7 @@ export function decisionRoutes(decisions: Decisions): Route[] {
 
   const auth = async (call: Call): Promise<Reply> => {
     const decision = await inHeaderWords(() => decide(authRequest(call), call))
-    const { deny } = Object.fromEntries(call.query)
-    const refused = deny === '403' && !decision.allowed
+    const refused = !decision.allowed && call.query().get('deny') === '403'
     return { status: refused ? 403 : statusOf(decision), headers: headersOf(decision) }
   }
 

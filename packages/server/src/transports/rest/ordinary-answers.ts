@@ -45,7 +45,7 @@ export class OrdinaryAnswers {
     let body: Body | undefined
     return route.handle({
       headers,
-      query: new URLSearchParams(query),
+      query: () => new URLSearchParams(query),
       body: () => (body ??= parseBody(decoded(bytes ?? Buffer.alloc(0)))),
     })
   }

@@ -39,18 +39,15 @@ export function requestListener(parts: ListenerParts): RequestListener {
   }
 
   function send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
-    const { status, headers = {}, body, contentType = 'application/json' } = reply
-    const bytes =
-      body === undefined
-        ? null
-        : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
-    if (bytes !== null) response.setHeader('Content-Type', contentType)
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    const { status, headers, body, contentType = 'application/json' } = reply
+    const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
+    const all: Record<string, string | number> = { 'Content-Length': Buffer.byteLength(text) }
+    if (body !== undefined) all['Content-Type'] = contentType
     // A body that nobody read would be taken for the next request.
-    if (isDraining() || !request.complete) response.setHeader('Connection', 'close')
-    response.setHeader('Content-Length', bytes?.length ?? 0)
-    response.writeHead(status)
-    response.end(bytes ?? undefined)
+    if (isDraining() || !request.complete) all['Connection'] = 'close'
+    response.writeHead(status, Object.assign(all, headers))
+    // A text leaves with its head in one write, bytes would need two.
+    response.end(text)
   }
 }
 

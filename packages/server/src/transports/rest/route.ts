@@ -7,7 +7,7 @@ export type Role = 'anyone' | 'client' | 'reader' | 'operator'
 
 export interface Call {
   readonly headers: IncomingHttpHeaders
-  readonly query: URLSearchParams
+  readonly query: () => URLSearchParams
   /** The parsed body of a POST; throws where it is none. */
   readonly body: () => Body
 }
