@@ -6,6 +6,9 @@
 const ZERO = 48
 const DAY_MS = 86_400_000
 
+const MOST_SPARE = 16
+const LARGEST_SPARE = 4 * 1024 * 1024
+
 /** Powers of ten up to where a double is exact. */
 const TENS = Array.from({ length: 16 }, (_, i) => 10 ** i)
 
@@ -14,6 +17,8 @@ export class BytesOut {
   /** Where the next byte goes. */
   at = 0
   readonly #size: number
+  /** Those that were sent, to be used again. */
+  readonly #spare: Buffer[] = []
   /** The date of the day last written: `2026-01-16T`. */
   #day = -1
   readonly #date = new Uint8Array(11)
@@ -38,10 +43,20 @@ export class BytesOut {
     return bytes
   }
 
-  /** What was taken is still being sent: nothing may be written there. Large ones are not kept either. */
-  renew(isBeingSent: boolean): void {
-    if (isBeingSent || this.bytes.length > 16 * this.#size)
-      this.bytes = Buffer.allocUnsafeSlow(this.#size)
+  /** What was taken is still being sent: nothing may be written there until it is given back. */
+  lend(): Buffer {
+    const lent = this.bytes
+    this.bytes = this.#spare.pop() ?? Buffer.allocUnsafeSlow(this.#size)
+    return lent
+  }
+
+  giveBack(lent: Buffer): void {
+    if (this.#spare.length < MOST_SPARE && lent.length <= LARGEST_SPARE) this.#spare.push(lent)
+  }
+
+  /** Very large ones are not kept. */
+  shrink(): void {
+    if (this.bytes.length > LARGEST_SPARE) this.bytes = Buffer.allocUnsafeSlow(this.#size)
   }
 
   text(text: string): void {

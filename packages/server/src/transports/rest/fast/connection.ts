@@ -54,9 +54,14 @@ export class Connection {
   #authorized = NOTHING
   #host = NOTHING
   #isFlushing = false
+  /** Bytes that are being sent from where they were written. */
+  readonly #lent: Buffer[] = []
   readonly #onData = (chunk: Buffer) => this.#receive(chunk)
   readonly #onEnd = () => this.#finish()
-  readonly #onDrain = () => this.goOn()
+  readonly #onDrain = () => {
+    for (const lent of this.#lent.splice(0)) out.giveBack(lent)
+    this.goOn()
+  }
   readonly #onError = () => this.socket.destroy()
   readonly #onClose = () => this.#forget()
 
@@ -288,8 +293,14 @@ export class Connection {
   #send(): void {
     if (out.at === 0) return
     const bytes = out.taken()
-    this.#write(this.#path.isTls ? Buffer.from(bytes) : bytes)
-    out.renew(!this.#path.isTls && this.socket.writableLength > 0)
+    const { socket } = this
+    if (this.#path.isTls) this.#write(Buffer.from(bytes))
+    else {
+      this.#write(bytes)
+      if (socket.writableNeedDrain) this.#lent.push(out.lend())
+      else if (socket.writableLength > 0) out.lend()
+    }
+    out.shrink()
   }
 
   #write(bytes: Buffer): void {
