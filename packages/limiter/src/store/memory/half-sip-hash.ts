@@ -5,6 +5,13 @@
  */
 import { DEAD } from './segment.js'
 
+/**
+ * Found once, and called on whatever kind of string comes. Found on each of them, as `text.charCodeAt` is,
+ * it is looked up anew at every character once texts are slices and internal ones as well.
+ */
+// oxlint-disable-next-line typescript/unbound-method -- it is called on texts
+const { charCodeAt } = String.prototype
+
 /** The hash of the last text: two 32-bit lanes, never those of an empty or dead row. */
 export class Fingerprint {
   a = 0
@@ -27,10 +34,10 @@ export class Fingerprint {
     let i = 0
     let m = 0
     for (; i + 4 <= length; i += 4) {
-      const c0 = text.charCodeAt(i)
-      const c1 = text.charCodeAt(i + 1)
-      const c2 = text.charCodeAt(i + 2)
-      const c3 = text.charCodeAt(i + 3)
+      const c0 = charCodeAt.call(text, i)
+      const c1 = charCodeAt.call(text, i + 1)
+      const c2 = charCodeAt.call(text, i + 2)
+      const c3 = charCodeAt.call(text, i + 3)
       high |= c0 | c1 | c2 | c3
       m = c0 | (c1 << 8) | (c2 << 16) | (c3 << 24)
       v3 ^= m
@@ -52,7 +59,7 @@ export class Fingerprint {
     }
     m = length << 24
     for (let shift = 0; i < length; i++, shift += 8) {
-      const c = text.charCodeAt(i)
+      const c = charCodeAt.call(text, i)
       high |= c
       m |= c << shift
     }
@@ -69,12 +76,12 @@ export class Fingerprint {
       ~this.#k1 ^ 0x74656462,
     ])
     for (let i = 0; i + 2 <= length; i += 2) {
-      const m = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16)
+      const m = charCodeAt.call(text, i) | (charCodeAt.call(text, i + 1) << 16)
       lanes[3]! ^= m
       round(lanes)
       lanes[0]! ^= m
     }
-    const m = (length << 24) | (length % 2 === 1 ? text.charCodeAt(length - 1) : 0)
+    const m = (length << 24) | (length % 2 === 1 ? charCodeAt.call(text, length - 1) : 0)
     this.#finish(lanes[0]!, lanes[1]!, lanes[2]!, lanes[3]! ^ m, m)
   }
 

@@ -230,9 +230,13 @@ export function isPlainYes(decision: DecisionRecord): boolean {
   return decision.verdicts[DEGRADED] === 0 && !decision.replayed && !decision.transaction.dryRun
 }
 
+/** Found once, and called on whatever kind of string comes. */
+// oxlint-disable-next-line typescript/unbound-method -- it is called on texts
+const { charCodeAt } = String.prototype
+
 function writeEscaped(out: BytesOut, value: string): boolean {
   for (let i = 0; i < value.length; i++) {
-    const c = value.charCodeAt(i)
+    const c = charCodeAt.call(value, i)
     if (c > 127) return false
     if (PLAIN[c] === 1) out.byte(c)
     else {
