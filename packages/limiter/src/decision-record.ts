@@ -151,10 +151,13 @@ export class DecisionRecord implements Answered {
   }
 
   get receipt(): Receipt | null {
-    const { transaction } = this
-    if (!this.allowed || transaction.dryRun || transaction.rules.length === 0) return null
-    if (transaction.isForeign === true) return null
-    return Receipt.of(transaction, this.verdicts)
+    return this.hasReceipt ? Receipt.of(this.transaction, this.verdicts) : null
+  }
+
+  /** @internal Something was taken, and is this instance's to give back. */
+  get hasReceipt(): boolean {
+    const { dryRun, rules, isForeign } = this.transaction
+    return this.allowed && !dryRun && rules.length > 0 && isForeign !== true
   }
 
   get hold(): HoldTicket | null {

@@ -26,7 +26,7 @@ export function shortId(limit: { readonly id: string }): string {
 
 /** What a decision took; null if nothing. */
 export function printReceipt(decision: DecisionRecord): string | null {
-  if (decision.receipt === null) return null
+  if (!decision.hasReceipt) return null
   const { transaction, verdicts, decidedAt } = decision
   const parts = [`${decidedAt};${verdicts[DEGRADED]}`]
   let at = FIRST_VERDICT

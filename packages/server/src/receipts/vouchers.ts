@@ -53,7 +53,7 @@ export class Vouchers {
   readonly #limiter: Limiter
   readonly #once: Once
   readonly #now: () => number
-  /** An answer that is given again has one receipt. */
+  /** An answer that can be given again has one receipt. */
   readonly #ids = new WeakMap<object, string>()
 
   constructor({ secret, once, limiter, now }: VouchersParts) {
@@ -99,11 +99,12 @@ export class Vouchers {
     return this.seal.close(`${kind};${this.#namespace};${this.#idOf(decision)};${text}`)
   }
 
-  #idOf(decision: DecisionRecord): string {
-    const known = this.#ids.get(decision.verdicts)
+  #idOf({ transaction, verdicts }: DecisionRecord): string {
+    if (transaction.idempotency === null) return `${this.instance}${this.next()}`
+    const known = this.#ids.get(verdicts)
     if (known !== undefined) return known
     const id = `${this.instance}${this.next()}`
-    this.#ids.set(decision.verdicts, id)
+    this.#ids.set(verdicts, id)
     return id
   }
 
