@@ -4,11 +4,14 @@ import type { Service } from '../serve.js'
 import { VERSION } from '../version.js'
 import type { Terminal } from './terminal.js'
 
+/** When the command began: `npm start` may have installed and built before, in this process. */
+const LOADED_AT = performance.now()
+
 export function banner(service: Service, settings: Settings, { paint }: Terminal): string {
   const { limiter, rulesFile, backing, addresses } = service
   const [address, socket] = addresses
   const scheme = settings.tlsCert === undefined ? 'http' : 'https'
-  const seconds = process.uptime().toFixed(1)
+  const seconds = ((performance.now() - LOADED_AT) / 1000).toFixed(1)
   const count = limiter.rules.size
   const lines: [string, string][] = [
     [
