@@ -3,9 +3,10 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TLSSocket } from 'node:tls'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterAll, describe, expect, it } from 'vitest'
 import { until } from '../../limiter/test/redis/servers.js'
+import { checkBytes, RawCaller } from './rest/bytes.js'
 import { ask, startService, type TestService } from './service.js'
 
 const TOKEN = 'a-token-that-nobody-guesses'
@@ -94,7 +95,6 @@ describe('with a token', () => {
 
   it('knows the token anew for every request of a connection', async () => {
     const service = await start({ token: TOKEN })
-    const { RawCaller } = await import('./rest/bytes.js')
     const one = new RawCaller(service.connect())
     const body = JSON.stringify(CHECK)
     const send = (token: string) =>
@@ -220,6 +220,29 @@ describe('over TLS', () => {
     expect((await askTls(service.port, '/v1/check', by('client'))).status).toBe(200)
     await expect(askTls(service.port, '/v1/check', by('stranger'))).rejects.toThrow()
     await expect(askTls(service.port, '/v1/check')).rejects.toThrow()
+  })
+
+  it('answers pipelines in order, also where they go the other way', async () => {
+    certificate('piped')
+    const service = await start({
+      rules: 'rules:\n  hello: { scope: user, resource: /hello, limits: 10000/d fixed }\n',
+      flags: { 'tls-cert': file('piped.crt'), 'tls-key': file('piped.key') },
+    })
+    for (let round = 0; round < 5; round++) {
+      const one = new RawCaller(
+        connectTls({ port: service.port, host: service.host, rejectUnauthorized: false }),
+      )
+      const health = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
+      one.send(
+        checkBytes(`tls-${round}`).repeat(300) + health + checkBytes(`tls-${round}`).repeat(300),
+      )
+      for (let n = 1; n <= 300; n++)
+        expect(JSON.parse((await one.next())!.body).remaining).toBe(10_000 - n)
+      expect((await one.next())!.body).toBe('{"status":"ok"}')
+      for (let n = 301; n <= 600; n++)
+        expect(JSON.parse((await one.next())!.body).remaining).toBe(10_000 - n)
+      one.socket.destroy()
+    }
   })
 
   it('frees connections that never finish the handshake, and stops in spite of them', async () => {

@@ -76,6 +76,15 @@ describe('a connection', () => {
     expect(remaining(await one.next())).toBe(998)
   })
 
+  it('keeps the order of much that comes while it is handed over', async () => {
+    const one = caller()
+    const health = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
+    one.send(checkBytes('much').repeat(400) + health + checkBytes('much').repeat(400))
+    for (let left = 999; left >= 600; left--) expect(remaining(await one.next())).toBe(left)
+    expect((await one.next())!.body).toBe('{"status":"ok"}')
+    for (let left = 599; left >= 200; left--) expect(remaining(await one.next())).toBe(left)
+  })
+
   it('is handed over in the middle of a head', async () => {
     const one = caller()
     one.send('GET /heal')

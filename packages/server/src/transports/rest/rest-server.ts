@@ -106,6 +106,7 @@ export class RestServer {
       return
     }
     if (bytes.length > 0) socket.unshift(bytes)
+    readInOrder(socket)
     this.#http.emit('connection', socket)
     socket.resume()
   }
@@ -160,4 +161,13 @@ export class RestServer {
   get connections(): number {
     return this.#sockets.size
   }
+}
+
+/**
+ * node:http lets its parser read from the system itself, past what the stream holds: bytes that were put
+ * back would come after newer ones. A handle that is marked so is read through the stream.
+ */
+function readInOrder(socket: Socket): void {
+  const { _handle: handle } = socket as unknown as { _handle: { _consumed?: boolean } | null }
+  if (handle !== null) handle._consumed = true
 }
