@@ -18,9 +18,12 @@ export {
 export { DecisionRecord } from './decision-record.js'
 export { explainNo, printValue, printWait } from './describe.js'
 export { didYouMean, list, nearest, quote } from './faults.js'
+export { policyName } from './http/headers.js'
 export { printHold, printReceipt, readHold, readReceipt, shortId } from './receipt-text.js'
 export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
 export { isPlainIpv4 } from './rules/ip-address.js'
+export { LONGEST_RESOURCE } from './rules/pattern.js'
+export { LONGEST_VALUE, TIER } from './rules/words.js'
 export {
   ALLOWED,
   type Answer,

@@ -88,15 +88,21 @@ function structured(decision: DecisionRecord): Headers {
     const { rule, limit, at } = item
     if (rule.shadow || decision.verdicts[at + STATUS]! >= UNCOUNTED) continue
     const window = wholeSeconds(decision, item)
-    let name = named.has(rule.name) ? `${rule.name}-${window}` : rule.name
-    for (let i = 2; named.has(name); i++) name = `${rule.name}-${window}-${i}`
-    named.add(name)
+    const name = policyName(rule.name, window, named)
     const unit = limit.numbers.kind === CONCURRENCY ? 'concurrent-requests' : rule.unit
     const quotaUnit = unit === 'requests' ? '' : `;qu="${unit}"`
     policies.push(`"${name}";q=${limit.limit.amount};w=${window}${quotaUnit}`)
     states.push(`"${name}";r=${decision.verdicts[at + REMAINING]};t=${secondsOf(decision, item)}`)
   }
   return { 'RateLimit-Policy': policies.join(', '), RateLimit: states.join(', ') }
+}
+
+/** A rule's further limits are named by their window, in whole seconds. Adds the name to those that are taken. */
+export function policyName(rule: string, window: number, named: Set<string>): string {
+  let name = named.has(rule) ? `${rule}-${window}` : rule
+  for (let i = 2; named.has(name); i++) name = `${rule}-${window}-${i}`
+  named.add(name)
+  return name
 }
 
 /** Draft 7 and before: the top limit's amount and window. */

@@ -1,7 +1,7 @@
 /** The names and values that rules and requests are made of: what is well-formed, and what else is wrong with them. */
 import { type Cidr, parseCidr, printIp } from './ip-address.js'
 
-const LONGEST_VALUE = 1024
+export const LONGEST_VALUE = 1024
 
 export const SCOPE = /^[a-z][a-z0-9_]{0,31}$/
 export const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}(@[A-Za-z0-9][A-Za-z0-9_.-]{0,63})?$/

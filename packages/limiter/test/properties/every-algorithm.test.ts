@@ -130,14 +130,14 @@ describe.each(Object.entries(LIMITS))('%s', (_name, limits) => {
   it('is changed and postponed by no denial', () => {
     fc.assert(
       fc.property(histories(limits, ASKING), (history) => {
-        const [stubborn, patient] = [new Play(history), new Play(history)]
+        const [hasty, patient] = [new Play(history), new Play(history)]
         for (const step of history.steps) {
-          const decision = stubborn.do(step)
-          patient.world.now = stubborn.world.now
+          const decision = hasty.do(step)
+          patient.world.now = hasty.world.now
           if (step.does !== 'check' || decision?.allowed !== true) continue
           expect(numbersOf(patient.world.check(step.cost))).toEqual(numbersOf(decision))
         }
-        const [expected, answered] = [patient.world.peek(), stubborn.world.peek()]
+        const [expected, answered] = [patient.world.peek(), hasty.world.peek()]
         expect(numbersOf(answered)).toEqual(numbersOf(expected))
       }),
       RUNS,

@@ -7,9 +7,9 @@ import { type Body, parseBody } from './wire-request.js'
 export class OrdinaryAnswers {
   readonly #byPath = new Map<string, Route[]>()
   /** A defect: what the caller is not told. */
-  readonly #failed: (error: unknown, path: string) => void
+  readonly #failed: (error: unknown) => void
 
-  constructor(routes: readonly Route[], failed: (error: unknown, path: string) => void) {
+  constructor(routes: readonly Route[], failed: (error: unknown) => void) {
     this.#failed = failed
     for (const route of routes)
       this.#byPath.set(route.path, [...(this.#byPath.get(route.path) ?? []), route])
@@ -51,12 +51,12 @@ export class OrdinaryAnswers {
   }
 
   /** Never rejects: what goes wrong is a reply. */
-  async guarded(path: string, work: () => Promise<Reply>): Promise<Reply> {
+  async guarded(work: () => Promise<Reply>): Promise<Reply> {
     try {
       return await work()
     } catch (error) {
       if (error instanceof ServiceError) return errorReply(error)
-      this.#failed(error, path)
+      this.#failed(error)
       return errorReply(new ServiceError('internal', 'a defect in Sluice; its log says more'))
     }
   }

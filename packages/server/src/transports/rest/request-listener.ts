@@ -26,7 +26,7 @@ export function requestListener(parts: ListenerParts): RequestListener {
     const path = mark < 0 ? url : url.slice(0, mark)
     const query = mark < 0 ? '' : url.slice(mark)
     const { headers } = request
-    const reply = await answers.guarded(path, async () => {
+    const reply = await answers.guarded(async () => {
       if (headers.host === undefined && request.httpVersion === '1.1')
         throw new ServiceError('bad_request', 'Host is missing', { field: 'Host' })
       gate.admit(headers, answers.isOpen(path))

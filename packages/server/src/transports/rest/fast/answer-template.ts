@@ -13,6 +13,7 @@ import {
   GIVEN_BACK,
   MARK,
   MARK_REST,
+  policyName,
   REMAINING,
   RESET_AT,
   shortId,
@@ -202,14 +203,6 @@ export class AnswerTemplate {
     out.byte(125)
     return true
   }
-}
-
-/** As printed in headers: a rule's further limits are named by their window. */
-function policyName(rule: string, window: number, named: Set<string>): string {
-  let name = named.has(rule) ? `${rule}-${window}` : rule
-  for (let i = 2; named.has(name); i++) name = `${rule}-${window}-${i}`
-  named.add(name)
-  return name
 }
 
 /** Every number of theirs is in the verdicts, and the rest never changes. */

@@ -14,6 +14,7 @@ import type { Request } from '@sluice/limiter'
 import type { Answer, DecisionRecord } from '@sluice/limiter/transport'
 import { BATCH_BODY_BYTES, CHECK_BODY_BYTES } from '../route.js'
 import { MOST_CHECKS } from '../wire-request.js'
+import { Admission } from './admission.js'
 import { BytesOut } from './bytes-out.js'
 import type { FastPath } from './fast-path.js'
 import { HAND_OVER, HttpHead, MORE_NEEDED } from './http-head.js'
@@ -29,7 +30,6 @@ interface Place {
 const head = new HttpHead()
 /** One for all connections: whatever is written here is sent in the same turn. */
 const out = new BytesOut()
-const NOTHING = new Uint8Array()
 
 export class Connection {
   readonly socket: Socket
@@ -50,9 +50,7 @@ export class Connection {
   #since: number
   /** Decisions of this event. */
   #decided = 0
-  /** What was found good before, so that it need not be looked at again. */
-  #authorized = NOTHING
-  #host = NOTHING
+  readonly #admission: Admission
   #isFlushing = false
   /** Bytes that are being sent from where they were written. */
   readonly #lent: Buffer[] = []
@@ -68,6 +66,7 @@ export class Connection {
   constructor(socket: Socket, path: FastPath) {
     this.socket = socket
     this.#path = path
+    this.#admission = new Admission(path.gate)
     this.#since = path.now
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
@@ -126,7 +125,7 @@ export class Connection {
       const read = head.read(bytes, at, end)
       if (read === MORE_NEEDED) break
       const isTooLong = head.bodyLength > (head.isBatch ? BATCH_BODY_BYTES : CHECK_BODY_BYTES)
-      if (read === HAND_OVER || isTooLong || !this.#isAdmitted(bytes)) {
+      if (read === HAND_OVER || isTooLong || !this.#admission.admits(bytes, head)) {
         this.#isHandingOver = true
         this.socket.pause()
         break
@@ -149,26 +148,6 @@ export class Connection {
   #isHeldUp(): boolean {
     if (this.#waiting >= MOST_WAITING) return true
     return this.#path.isHeldUp && this.#path.holdUp(this)
-  }
-
-  /** Whether the caller may ask, as far as can be told at once; the ordinary way says why not. */
-  #isAdmitted(bytes: Buffer): boolean {
-    const { gate } = this.#path
-    if (gate.isPrivate) return true
-    if (gate.token === null) {
-      const { hostStart, hostEnd } = head
-      if (isSame(bytes, hostStart, hostEnd, this.#host)) return true
-      if (!gate.isLocal(bytes.toString('latin1', hostStart, hostEnd))) return false
-      this.#host = Uint8Array.from(bytes.subarray(hostStart, hostEnd))
-      return true
-    }
-    const { authorizationStart, authorizationEnd } = head
-    if (authorizationEnd === 0) return false
-    if (isSame(bytes, authorizationStart, authorizationEnd, this.#authorized)) return true
-    if (!gate.token.isIn(bytes.toString('latin1', authorizationStart, authorizationEnd)))
-      return false
-    this.#authorized = Uint8Array.from(bytes.subarray(authorizationStart, authorizationEnd))
-    return true
   }
 
   #answerCheck(bytes: Buffer, start: number, end: number): void {
@@ -215,7 +194,7 @@ export class Connection {
     const { answers, writer } = this.#path
     const body = Buffer.from(bytes.subarray(start, end))
     const closes = this.#closes
-    const reply = answers.guarded(path, async () =>
+    const reply = answers.guarded(async () =>
       answers.handle(answers.route(path, 'POST'), {}, body, ''),
     )
     const checks = path === '/v1/check' ? 1 : MOST_CHECKS
@@ -363,13 +342,4 @@ export class Connection {
   get isIdle(): boolean {
     return this.#queue.length === 0 && this.#length === 0 && this.socket.writableLength === 0
   }
-}
-
-/** Without a hint of where two differ; nothing is the same as nothing known. */
-function isSame(bytes: Uint8Array, start: number, end: number, known: Uint8Array): boolean {
-  const length = end - start
-  if (length === 0 || length !== known.length) return false
-  let different = 0
-  for (let i = 0; i < length; i++) different |= bytes[start + i]! ^ known[i]!
-  return different === 0
 }

@@ -9,7 +9,7 @@
  * loop over those costs three times as much.
  */
 import type { Limiter, Request } from '@sluice/limiter'
-import { isPlainIpv4 } from '@sluice/limiter/transport'
+import { isPlainIpv4, LONGEST_RESOURCE, LONGEST_VALUE, TIER } from '@sluice/limiter/transport'
 
 const QUOTE = 34
 const COMMA = 44
@@ -21,10 +21,7 @@ const OPEN_LIST = 91
 const CLOSE_LIST = 93
 const SPACE = 32
 
-const LONGEST_VALUE = 1024
-const LONGEST_RESOURCE = 2048
 const MOST_SCOPES = 16
-const TIER = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 
 /** A text and its bytes with the closing quote. */
 interface Word {
