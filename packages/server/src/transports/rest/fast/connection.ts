@@ -15,17 +15,13 @@ import type { Answer, DecisionRecord } from '@sluice/limiter/transport'
 import { BATCH_BODY_BYTES, CHECK_BODY_BYTES } from '../route.js'
 import { MOST_CHECKS } from '../wire-request.js'
 import { Admission } from './admission.js'
+import { AnswerQueue } from './answer-queue.js'
 import { BytesOut } from './bytes-out.js'
 import type { FastPath } from './fast-path.js'
 import { HAND_OVER, HttpHead, MORE_NEEDED } from './http-head.js'
 
 /** More checks than this are not taken from a connection while their answers wait for the store. */
 const MOST_WAITING = 1000
-
-/** An answer's place in the queue; null while it is being decided. */
-interface Place {
-  bytes: Buffer | null
-}
 
 const head = new HttpHead()
 /** One for all connections: whatever is written here is sent in the same turn. */
@@ -34,7 +30,7 @@ const out = new BytesOut()
 export class Connection {
   readonly socket: Socket
   readonly #path: FastPath
-  readonly #queue: Place[] = []
+  readonly #queue = new AnswerQueue((bytes) => this.#answered(bytes))
   /** Checks whose answers wait for the store. */
   #waiting = 0
   /** What came of requests that are not answered yet, and how many bytes make the first one whole at least. */
@@ -51,7 +47,6 @@ export class Connection {
   /** Decisions of this event. */
   #decided = 0
   readonly #admission: Admission
-  #isFlushing = false
   /** Bytes that are being sent from where they were written. */
   readonly #lent: Buffer[] = []
   readonly #onData = (chunk: Buffer) => this.#receive(chunk)
@@ -156,7 +151,7 @@ export class Connection {
     if (request === null) return this.#answerOrdinarily('/v1/check', bytes, start, end)
     const closes = this.#closes
     const answer = this.#attempt(() => decisions.decide(request))
-    if (answer instanceof Promise || this.#queue.length > 0)
+    if (answer instanceof Promise || !this.#queue.isEmpty)
       this.#wait(Promise.resolve(answer), 1, (decided, to) => writer.single(to, decided, closes))
     else {
       writer.single(out, answer, closes)
@@ -172,7 +167,7 @@ export class Connection {
     const closes = this.#closes
     const answers = requests.map((request) => this.#attempt(() => decisions.decide(request)))
     const count = answers.length
-    if (this.#queue.length > 0 || answers.some((answer) => answer instanceof Promise)) {
+    if (!this.#queue.isEmpty || answers.some((answer) => answer instanceof Promise)) {
       const all = Promise.all(answers.map(async (one) => one))
       this.#wait(all, count, (decided, to) => writer.batch(to, decided, closes))
     } else {
@@ -208,16 +203,14 @@ export class Connection {
     write: (answer: T, to: BytesOut) => void,
     isTimed = true,
   ): void {
-    const place: Place = { bytes: null }
+    const give = this.#queue.next()
     const started = performance.now()
-    this.#queue.push(place)
     this.#waiting += checks
     this.#path.waiting += checks
     const fill = (render: (to: BytesOut) => void) => {
       this.#waiting -= checks
       this.#path.caughtUp(checks)
-      place.bytes = this.#rendered(render)
-      this.#flushSoon()
+      give(this.#rendered(render))
     }
     const fulfilled = (value: T) => {
       fill((to) => write(value, to))
@@ -249,22 +242,9 @@ export class Connection {
     this.#path.decisions.observer.took('rest', seconds / count, count)
   }
 
-  /** Answers that come together leave together. */
-  #flushSoon(): void {
-    if (this.#isFlushing) return
-    this.#isFlushing = true
-    queueMicrotask(() => {
-      this.#isFlushing = false
-      this.#flush()
-    })
-  }
-
-  #flush(): void {
-    let ready = 0
-    while (ready < this.#queue.length && this.#queue[ready]!.bytes !== null) ready++
-    if (ready === 0) return
-    const bytes = this.#queue.splice(0, ready).map((place) => place.bytes!)
-    this.#write(bytes.length === 1 ? bytes[0]! : Buffer.concat(bytes))
+  /** What was waited for is there. */
+  #answered(bytes: Buffer): void {
+    this.#write(bytes)
     this.#since = this.#path.now
     this.goOn()
   }
@@ -299,7 +279,7 @@ export class Connection {
   /** Ends, hands over or reads on, as there is nothing left to answer here. */
   #settle(): void {
     const { socket } = this
-    if (this.#queue.length > 0 || socket.destroyed) return
+    if (!this.#queue.isEmpty || socket.destroyed) return
     if (this.#isHandingOver) this.#handOver()
     else if (this.#closes || (this.#hasEnded && !this.#isLeft())) socket.end()
     else if (socket.isPaused() && !socket.writableNeedDrain && !this.#isHeldUp()) socket.resume()
@@ -333,13 +313,13 @@ export class Connection {
 
   /** The rest of its life is over: in the middle of a request, idle, or without taking its answers. */
   isOverdue(now: number, requestMs: number, idleMs: number): boolean {
-    if (this.#queue.length > 0) return false
+    if (!this.#queue.isEmpty) return false
     const isUnfinished = this.#length > 0 || this.#closes || this.socket.writableLength > 0
     return now - this.#since > (isUnfinished ? requestMs : idleMs)
   }
 
   /** Nothing is asked and nothing waits to be answered. */
   get isIdle(): boolean {
-    return this.#queue.length === 0 && this.#length === 0 && this.socket.writableLength === 0
+    return this.#queue.isEmpty && this.#length === 0 && this.socket.writableLength === 0
   }
 }
