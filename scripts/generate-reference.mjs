@@ -13,7 +13,7 @@ export { SETTINGS, variableOf } from './config.js'
 export { ERROR_CODES } from './error-codes.js'
 export { METRICS } from './telemetry/metric-table.js'
 export { OUTCOMES } from './telemetry/meter.js'
-export { openApiOf } from './transports/rest/openapi.js'
+export { openApiDocument } from './api.js'
 export { VERSION } from './version.js'
 export { programOf } from './cli/program.js'
 export { nodesOf, treeOf } from './cli/completion/command-tree.js'
@@ -174,7 +174,7 @@ const pages = {
   'settings.md': settingsPage(sources),
   'errors.md': errorsPage(sources),
   'metrics.md': metricsPage(sources),
-  'openapi.json': `${JSON.stringify(sources.openApiOf(sources.VERSION), null, 2)}\n`,
+  'openapi.json': `${JSON.stringify(sources.openApiDocument(sources.VERSION), null, 2)}\n`,
 }
 const stale = Object.entries(pages)
   .map(([name, text]) => [join(ROOT, 'docs/reference', name), text])

@@ -56,20 +56,20 @@ export class Decider {
   /**
    * Puts these rules in force. What comes before and after may be done in slices; the change itself is one
    * step, so every decision is wholly under the old rules or wholly under the new. A later change wins:
-   * one that it overtakes is given up.
+   * one that it overtakes is given up. `since` is when they took effect, where that was before now.
    */
-  *use(rules: RuleSet): Slices<void> {
+  *use(rules: RuleSet, since = Number.POSITIVE_INFINITY): Slices<void> {
     const change = ++this.#changes
     const changed = yield* carryEffect(rules, this.revision === 0 ? null : this.rules)
     if (change !== this.#changes) return
-    this.#takeEffect(rules, changed)
+    this.#takeEffect(rules, changed, since)
     const rest = this.store.use(rules)
     if (rest !== undefined) yield* rest
   }
 
-  #takeEffect(rules: RuleSet, changed: readonly LimitNumbers[]): void {
-    const now = this.now()
-    for (const numbers of changed) numbers.since = now
+  #takeEffect(rules: RuleSet, changed: readonly LimitNumbers[], since: number): void {
+    const effect = Math.min(since, this.now())
+    for (const numbers of changed) numbers.since = effect
     this.rules = rules
     this.revision++
     for (const scope of rules.scopes) this.#scopes.add(scope)

@@ -35,6 +35,12 @@ export interface Explanation extends MatchExplanation {
 /** What was given back: by unit the most that any limit gave. */
 export type Refunded = Units
 
+export interface RulesChange {
+  /** When the rules took effect by the store's clock, in milliseconds; when they are put in force unless given. */
+  readonly since?: number
+  readonly pace?: Pace
+}
+
 /** A hold with the decision that took it, or its id with the request it was taken for. */
 type HoldOrRequest<Scope extends string> =
   | HoldTicket
@@ -257,9 +263,9 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
    * The same for very many rules, without a long pause: deciding goes on under the old rules up to one
    * instant, and under the new ones from then. A later change wins; one that it overtakes is given up.
    */
-  async changeRules(rules: RuleSet, pace?: Pace): Promise<void> {
+  async changeRules(rules: RuleSet, { since, pace }: RulesChange = {}): Promise<void> {
     this.#refuseStranger(rules)
-    await inSlices(this.#decider.use(rules), pace)
+    await inSlices(this.#decider.use(rules, since === undefined ? undefined : since * 1000), pace)
   }
 
   #refuseStranger(next: RuleSet): void {

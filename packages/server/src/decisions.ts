@@ -1,51 +1,49 @@
 /**
- * What every transport asks: the limiter, with each decision counted and what callers come back with.
- * Transports know this and their own bytes, and nothing of each other.
+ * What every transport asks: the limiter of a namespace, with each decision seen, and what callers come
+ * back with. Transports know this and their own bytes, and nothing of each other.
  */
-import type { HeaderFamily, Limiter, Request } from '@sluice/limiter'
+import type { HeaderFamily, Request } from '@sluice/limiter'
 import type { Answer, DecisionRecord } from '@sluice/limiter/transport'
 import type { Vouchers } from './receipts/vouchers.js'
+import type { Tenant, Tenants } from './tenants.js'
 
 /** Sees every decision; must cost next to nothing. */
 export interface Observer {
-  decided(decision: DecisionRecord): void
+  decided(decision: DecisionRecord, request: Request, namespace: string): void
   /** So many decisions, each of which took so long. */
   took(transport: string, seconds: number, count: number): void
 }
 
 export interface DecisionsParts {
-  readonly limiter: Limiter
+  readonly tenants: Tenants
   readonly vouchers: Vouchers
   readonly observer: Observer
   readonly headerFamilies: readonly HeaderFamily[]
 }
 
 export class Decisions {
-  readonly limiter: Limiter
+  readonly tenants: Tenants
   readonly vouchers: Vouchers
   readonly observer: Observer
   readonly headerFamilies: readonly HeaderFamily[]
 
-  constructor({ limiter, vouchers, observer, headerFamilies }: DecisionsParts) {
-    this.limiter = limiter
+  constructor({ tenants, vouchers, observer, headerFamilies }: DecisionsParts) {
+    this.tenants = tenants
     this.vouchers = vouchers
     this.observer = observer
     this.headerFamilies = headerFamilies
   }
 
-  get namespace(): string {
-    return this.limiter.rules.namespace
-  }
-
   /** At once where the store answers at once. Throws for a bad request. */
-  decide(request: Request): Answer<DecisionRecord> {
-    const answer = this.limiter.decide(request) as Answer<DecisionRecord>
-    if (answer instanceof Promise) return answer.then((decision) => this.#seen(decision))
-    return this.#seen(answer)
-  }
-
-  #seen(decision: DecisionRecord): DecisionRecord {
-    this.observer.decided(decision)
-    return decision
+  decide({ limiter, namespace }: Tenant, request: Request): Answer<DecisionRecord> {
+    const answer = limiter.decide(request) as Answer<DecisionRecord>
+    if (!(answer instanceof Promise)) {
+      this.observer.decided(answer, request, namespace)
+      return answer
+    }
+    return answer.then((decision) => {
+      this.observer.decided(decision, request, namespace)
+      return decision
+    })
   }
 }

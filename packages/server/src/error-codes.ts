@@ -40,19 +40,29 @@ export const ERROR_CODES = {
     status: 401,
     meaning: 'The request has no token, or one that is not known here.',
     remedy:
-      'Send `Authorization: Bearer` with the token that the server was started with (SLUICE_TOKEN).',
+      'Send `Authorization: Bearer` with the token that the server was started with (SLUICE_TOKEN), or one that `sluice token create` made.',
   },
   forbidden: {
     status: 403,
     meaning:
-      'The caller may not do this: another web page asked (`Origin`), or under another name (`Host`).',
+      'The caller may not do this: the token has another role or other namespaces, another web page asked (`Origin`), or it was asked under another name (`Host`).',
     remedy:
-      'Ask by a loopback name and from no foreign page, or start the server with SLUICE_TOKEN.',
+      'Use a token of the role that is named. Without a token: ask by a loopback name and from no foreign page.',
   },
   not_found: {
     status: 404,
-    meaning: 'There is no such route.',
-    remedy: '/v1/openapi.json lists the routes.',
+    meaning: 'There is no such route, or nothing of this id or name.',
+    remedy: '/v1/openapi.json lists the routes; the lists of the API have the ids.',
+  },
+  not_a_control_plane: {
+    status: 404,
+    meaning: 'This instance has no database: it only decides.',
+    remedy: 'Ask an instance that was started with `--database`, or without a rules file and feed.',
+  },
+  unknown_namespace: {
+    status: 400,
+    meaning: 'There is no such namespace.',
+    remedy: 'A namespace begins with its first rule, or with a token that names it.',
   },
   unknown_receipt: {
     status: 404,
@@ -85,9 +95,34 @@ export const ERROR_CODES = {
     meaning: LIBRARY_CODES.idempotency_in_progress,
     remedy: 'Ask again in a moment.',
   },
+  conflict: {
+    status: 409,
+    meaning: 'Another has this name already, or governs the same requests.',
+    remedy: 'Change that one instead, choose another name, or make the rule additive.',
+  },
+  rules_from_file: {
+    status: 409,
+    meaning: 'The rules come from a file, which is the truth about them.',
+    remedy: 'Change the file: saving applies. `sluice rules apply` moves a file to a database.',
+  },
+  stale_version: {
+    status: 412,
+    meaning: 'It has changed since it was read: `If-Match` names another version.',
+    remedy: 'Read it again, and decide again.',
+  },
+  version_missing: {
+    status: 428,
+    meaning: 'A change must say which version it is of, so that no change is lost.',
+    remedy: 'Send `If-Match` with the `ETag` that the last answer had.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    meaning: 'Bodies of the control plane must say that they are JSON.',
+    remedy: 'Send `Content-Type: application/json`.',
+  },
   payload_too_large: {
     status: 413,
-    meaning: 'The body is longer than 64 KB (a check) or 4 MB (a batch).',
+    meaning: 'The body is longer than 64 KB (a check) or 4 MB (a batch, a rules document).',
     remedy: 'Send less at a time.',
   },
   invalid_rules: {
@@ -110,6 +145,11 @@ export const ERROR_CODES = {
     meaning: 'So much is being sent at once that no more of it is kept.',
     remedy: 'Ask again in a moment, with smaller batches.',
   },
+  database_unavailable: {
+    status: 503,
+    meaning: 'The database cannot be asked. Deciding goes on by the last known rules.',
+    remedy: 'Ask again later; see `sluice doctor`. What was answered before is kept.',
+  },
   store_unavailable: {
     status: 503,
     meaning: 'The store cannot be asked, so what was asked for was not done.',
@@ -119,21 +159,33 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES
 
+/** One of the things that are wrong: where, and what was expected. */
+export interface WireFault {
+  readonly field: string
+  readonly message: string
+}
+
 /** What an error says of itself on the wire. */
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly field: string | undefined
+  readonly faults: readonly WireFault[] | undefined
   /** Headers that go with it. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(
     code: ErrorCode,
     message: string,
-    details: { field?: string; headers?: Record<string, string> } = {},
+    details: {
+      field?: string
+      headers?: Record<string, string>
+      faults?: readonly WireFault[]
+    } = {},
   ) {
     super(message)
     this.code = code
     this.field = details.field
+    this.faults = details.faults
     this.headers = details.headers ?? {}
   }
 

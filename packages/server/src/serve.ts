@@ -5,24 +5,27 @@
 import { rmSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createLimiter, type Limiter, RuleSet } from '@sluice/limiter'
+import { RuleSet } from '@sluice/limiter'
+import { openApiDocument } from './api.js'
 import { type Settings, UsageError } from './config.js'
 import { type Backing, openBacking } from './counters/backing.js'
 import { Decisions, type Observer } from './decisions.js'
+import { OrdinaryAnswers } from './http/answers.js'
 import { Vouchers } from './receipts/vouchers.js'
 import { type LoadedRules, loadRules, type RefusedRules } from './rules-file/load-rules.js'
 import { watchRules } from './rules-file/watched-rules.js'
 import { Gate } from './security/gate.js'
 import { TlsCertificates } from './security/tls-files.js'
+import { TokenBook } from './security/token-book.js'
 import { senseOf } from './startup-sense.js'
 import { Denials } from './telemetry/denials.js'
 import type { Log } from './telemetry/log.js'
 import { Meter } from './telemetry/meter.js'
 import { metricsOf } from './telemetry/metrics.js'
 import { isTracing } from './telemetry/tracing.js'
+import { Tenants } from './tenants.js'
 import { decisionRoutes } from './transports/rest/decision-routes.js'
 import { operatingRoutes, type Readiness } from './transports/rest/operating-routes.js'
-import { OrdinaryAnswers } from './transports/rest/ordinary-answers.js'
 import { RestServer } from './transports/rest/rest-server.js'
 import { VERSION } from './version.js'
 
@@ -49,7 +52,7 @@ export interface ServeParts {
 }
 
 export interface Service {
-  readonly limiter: Limiter
+  readonly tenants: Tenants
   readonly rulesFile: string | null
   readonly backing: Backing
   /** Where it listens: `127.0.0.1:4290`, and the path of a socket. */
@@ -98,37 +101,38 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   const backing = await openBacking(settings, log)
   started.add(() => backing.close())
   const rules = loaded?.rules ?? RuleSet.compile({})
-  const limiter = createLimiter({ rules, store: backing.store })
-  started.add(() => limiter.close())
+  const tenants = new Tenants(backing.store)
+  await tenants.use(rules)
+  tenants.home = rules.namespace
+  tenants.revision = 1
+  started.add(() => backing.store.close())
   const vouchers = new Vouchers({
     secret: backing.secret,
     once: backing.once,
-    limiter,
     now: () => backing.now(),
   })
   await backing.shareSecret((secret) => vouchers.adopt(secret))
 
   const meter = new Meter()
-  const denials = new Denials(log, () => limiter.rules.namespace)
+  const denials = new Denials(log)
   started.add(() => denials.close())
   const observer: Observer = {
-    decided: (decision) => {
-      meter.decided(decision)
-      if (!decision.allowed) denials.note(decision)
+    decided: (decision, request, namespace) => {
+      meter.decided(decision, request, namespace)
+      if (!decision.allowed) denials.note(decision, namespace)
     },
     took: (transport, seconds, count) => meter.took(transport, seconds, count),
   }
-  const decisions = new Decisions({ limiter, vouchers, observer, headerFamilies: settings.headers })
+  const decisions = new Decisions({ tenants, vouchers, observer, headerFamilies: settings.headers })
 
   const servers: RestServer[] = []
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   const readiness = (): Readiness =>
-    phase === 'ready' ? readyNow(limiter, backing) : { ready: false, reason: phase }
+    phase === 'ready' ? readyNow(tenants, backing) : { ready: false, reason: phase }
   const metrics = metricsOf({
     meter,
     version: VERSION,
-    namespace: () => limiter.rules.namespace,
-    revision: () => limiter.revision,
+    revision: () => tenants.revision,
     connections: () => servers.reduce((sum, server) => sum + server.connections, 0),
     store: () => backing.reading(),
     memory: () => backing.size(),
@@ -139,7 +143,7 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   }
   const routes = [
     ...decisionRoutes(decisions),
-    ...operatingRoutes({ readiness, metrics, version: VERSION }),
+    ...operatingRoutes({ readiness, metrics, openApi: openApiDocument(VERSION) }),
   ]
   const answers = new OrdinaryAnswers(routes, failed)
   const certificates = certificatesOf(settings, log)
@@ -164,14 +168,15 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   started.add(async () => {
     await Promise.all(servers.map((server) => server.close(CLOSE_WITHIN_MS)))
   })
+  const tokens = new TokenBook()
   const { host, port, socket } = settings
-  const addresses = [await listen(new Gate(token), { host, port })]
+  const addresses = [await listen(new Gate(token, tokens), { host, port })]
   if (socket !== undefined) {
     await removeStale(socket)
-    addresses.push(await listen(new Gate(token, true), { path: socket }))
+    addresses.push(await listen(new Gate(token, tokens, true), { path: socket }))
   }
   if (loaded !== null) {
-    const watched = follow(rulesFile!, loaded, limiter, meter, parts)
+    const watched = follow(rulesFile!, loaded, tenants, meter, parts)
     started.add(() => watched.close())
   }
   phase = 'ready'
@@ -183,7 +188,7 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
     await started.end(failed)
   }
   let stopping: Promise<void> | undefined
-  return { limiter, rulesFile, backing, addresses, stop: () => (stopping ??= stop()) }
+  return { tenants, rulesFile, backing, addresses, stop: () => (stopping ??= stop()) }
 }
 
 async function firstRules(file: string): Promise<LoadedRules> {
@@ -195,7 +200,7 @@ async function firstRules(file: string): Promise<LoadedRules> {
 function follow(
   file: string,
   loaded: LoadedRules,
-  limiter: Limiter,
+  tenants: Tenants,
   meter: Meter,
   parts: ServeParts,
 ) {
@@ -203,13 +208,19 @@ function follow(
   return watchRules(
     file,
     async (event) => {
-      if ('faults' in event) return refused(file, event, limiter.revision)
+      if ('faults' in event) return refused(file, event, tenants.revision)
+      const { namespace } = event.rules
+      if (namespace !== tenants.home)
+        throw new UsageError(
+          `the rules are of namespace ${namespace}, and ${tenants.home} is served; a restart changes that`,
+        )
       if (event.changes.length > 0) {
-        await limiter.changeRules(event.rules)
-        meter.use(event.rules.all)
+        await tenants.use(event.rules)
+        tenants.revision++
+        meter.use(event.rules)
       }
       for (const warning of event.warnings) log.warn(warning)
-      const { revision } = limiter
+      const { revision } = tenants
       log.info(`rules of ${file} are in force`, { revision, count: event.rules.size })
       for (const change of event.changes) log.info(change, { revision })
     },
@@ -217,11 +228,11 @@ function follow(
   )
 }
 
-function readyNow(limiter: Limiter, backing: Backing): Readiness {
+function readyNow(tenants: Tenants, backing: Backing): Readiness {
   const breaker = backing.reading()?.breaker
   return {
     ready: true,
-    rules: { revision: limiter.revision, count: limiter.rules.size },
+    rules: { revision: tenants.revision, count: tenants.size },
     store: breaker === undefined ? { kind: backing.kind } : { kind: backing.kind, breaker },
   }
 }

@@ -92,10 +92,10 @@ describe('metrics of rules that change', () => {
     const own = await startService({ rules: rulesOf(0, 'user') })
     const subject = { user: 'ada', org: 'acme' }
     for (let generation = 0; generation < 3; generation++) {
-      const { revision } = own.service.limiter
+      const { revision } = own.service.tenants
       if (generation > 0) {
         writeFileSync(join(own.folder, 'sluice.yaml'), rulesOf(generation, 'org'))
-        await until('they are in force', () => own.service.limiter.revision > revision)
+        await until('they are in force', () => own.service.tenants.revision > revision)
       }
       await own.post('/v1/check', { subject, resource: '/same' })
       for (let i = 0; i < 120; i++) await own.post('/v1/check', { subject, resource: `/r${i}` })

@@ -45,6 +45,8 @@ function strict(duringPause: () => void): Pace {
   }
 }
 
+const strictly = (...args: Parameters<typeof strict>) => ({ pace: strict(...args) })
+
 describe('a rule set of very many rules', () => {
   const { book } = RuleSet.compile(documentOf('5/h'))
 
@@ -81,7 +83,7 @@ describe('a change to very many rules', () => {
     const seen: (number | null)[] = []
     await limiter.changeRules(
       after,
-      strict(() => void seen.push(limiter.checkSync({ ...ada, dryRun: true }).limit)),
+      strictly(() => void seen.push(limiter.checkSync({ ...ada, dryRun: true }).limit)),
     )
     expect(seen.length).toBeGreaterThanOrEqual((2 * COUNT) / 100 - 2)
     expect(seen.join()).toMatch(/^(5,)+5(,9)*$/)
@@ -112,7 +114,7 @@ describe('a change to very many rules', () => {
     let overtaken = false
     await limiter.changeRules(
       after,
-      strict(() => {
+      strictly(() => {
         if (overtaken) return
         overtaken = true
         limiter.setRules({ rules: { only: { scope: 'user', limits: '3/h' } } })
@@ -129,11 +131,11 @@ describe('a change to very many rules', () => {
     for (let i = 0; i < 300; i++) expect(ask(i)).toBe(4)
     await limiter.changeRules(
       RuleSet.compile(documentOf('5/h', 150)),
-      strict(() => {}),
+      strictly(() => {}),
     )
     await limiter.changeRules(
       RuleSet.compile(documentOf('5/h', 300)),
-      strict(() => {}),
+      strictly(() => {}),
     )
     expect([0, 149, 150, 299].map(ask)).toEqual([3, 3, 4, 4])
   })

@@ -8,11 +8,11 @@ import type { Terminal } from './terminal.js'
 const LOADED_AT = performance.now()
 
 export function banner(service: Service, settings: Settings, { paint }: Terminal): string {
-  const { limiter, rulesFile, backing, addresses } = service
+  const { tenants, rulesFile, backing, addresses } = service
   const [address, socket] = addresses
   const scheme = settings.tlsCert === undefined ? 'http' : 'https'
   const seconds = ((performance.now() - LOADED_AT) / 1000).toFixed(1)
-  const count = limiter.rules.size
+  const count = tenants.size
   const lines: [string, string][] = [
     [
       'REST',
@@ -46,9 +46,10 @@ export function banner(service: Service, settings: Settings, { paint }: Terminal
 }
 
 /** What goes on while Redis does not answer. */
-export function startedDegraded({ backing, limiter }: Service): string {
+export function startedDegraded({ backing, tenants }: Service): string {
+  const rules = [...tenants].flatMap(({ limiter }) => limiter.rules.all)
   const count = (mode: string) =>
-    limiter.rules.all.filter(({ rule }) => rule.enabled && rule.failureMode === mode).length
+    rules.filter(({ rule }) => rule.enabled && rule.failureMode === mode).length
   const [local, closed, open] = [count('local'), count('closed'), count('open')]
   const parts = [
     local === 1 ? '1 local rule decides in memory' : `${local} local rules decide in memory`,

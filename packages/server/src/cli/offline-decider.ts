@@ -3,19 +3,24 @@
  * unused and forgotten at the end.
  */
 import { randomBytes } from 'node:crypto'
-import { createLimiter } from '@sluice/limiter'
+import { memoryStore } from '@sluice/limiter'
 import { Decisions } from '../decisions.js'
 import { ServiceError } from '../error-codes.js'
+import type { Route } from '../http/route.js'
 import { OnceInMemory } from '../receipts/once.js'
 import { Vouchers } from '../receipts/vouchers.js'
 import { loadRules } from '../rules-file/load-rules.js'
 import { printable } from '../rules-file/print-faults.js'
+import type { Caller } from '../security/caller.js'
+import { Tenants } from '../tenants.js'
 import { decisionRoutes } from '../transports/rest/decision-routes.js'
-import type { Route } from '../transports/rest/route.js'
 import { CommandError, EXIT } from './exit-codes.js'
 import { faultyRules } from './faulty-rules.js'
 import type { Answer, Decider, Json } from './server-client.js'
 import type { Terminal } from './terminal.js'
+
+/** Whoever has the file may ask anything of it. */
+const CALLER: Caller = { name: 'file', id: 'file', role: 'admin', namespaces: null }
 
 export class OfflineDecider implements Decider {
   readonly #routes: readonly Route[]
@@ -27,13 +32,15 @@ export class OfflineDecider implements Decider {
   static async by(file: string, terminal: Terminal): Promise<OfflineDecider> {
     const loaded = await loadRules(file)
     if ('faults' in loaded) throw faultyRules(file, loaded, terminal)
-    const limiter = createLimiter({ rules: loaded.rules })
+    const tenants = new Tenants(memoryStore())
+    await tenants.use(loaded.rules)
+    tenants.home = loaded.rules.namespace
+    tenants.revision = 1
     const decisions = new Decisions({
-      limiter,
+      tenants,
       vouchers: new Vouchers({
         secret: randomBytes(16),
         once: new OnceInMemory(),
-        limiter,
         now: Date.now,
       }),
       observer: { decided: () => undefined, took: () => undefined },
@@ -52,7 +59,9 @@ export class OfflineDecider implements Decider {
     const route = this.#routes.find((one) => one.path === path)!
     try {
       const reply = await route.handle({
+        caller: CALLER,
         headers: {},
+        params: {},
         query: () => new URLSearchParams(),
         body: () => body,
       })

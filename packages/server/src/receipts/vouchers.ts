@@ -37,7 +37,6 @@ export interface VouchersParts {
   /** 16 bytes. */
   readonly secret: Uint8Array
   readonly once: Once
-  readonly limiter: Limiter
   /** Milliseconds since the epoch, by the clock that decides. */
   readonly now: () => number
 }
@@ -50,17 +49,15 @@ export class Vouchers {
   /** Every id starts with it, so that no two instances give the same. */
   readonly instance = randomBytes(6).toString('base64url')
   #count = 0
-  readonly #limiter: Limiter
   readonly #once: Once
   readonly #now: () => number
   /** An answer that can be given again has one receipt. */
   readonly #ids = new WeakMap<object, string>()
 
-  constructor({ secret, once, limiter, now }: VouchersParts) {
+  constructor({ secret, once, now }: VouchersParts) {
     this.#secret = secret
     this.seal = new Seal(secret)
     this.#once = once
-    this.#limiter = limiter
     this.#now = now
   }
 
@@ -86,17 +83,15 @@ export class Vouchers {
   }
 
   holdOf(hold: HoldTicket): string {
-    return this.seal.close(`${HOLD};${this.#namespace};${printHold(hold)}`)
-  }
-
-  get #namespace(): string {
-    return this.#limiter.rules.namespace
+    const { namespace } = hold.rows[0]!.rule.family
+    return this.seal.close(`${HOLD};${namespace};${printHold(hold)}`)
   }
 
   #voucherOf(kind: string, decision: DecisionRecord): string | null {
     const text = printReceipt(decision)
     if (text === null) return null
-    return this.seal.close(`${kind};${this.#namespace};${this.#idOf(decision)};${text}`)
+    const { namespace } = decision.transaction.rules[0]!.family
+    return this.seal.close(`${kind};${namespace};${this.#idOf(decision)};${text}`)
   }
 
   #idOf({ transaction, verdicts }: DecisionRecord): string {
@@ -109,47 +104,56 @@ export class Vouchers {
   }
 
   /** Gives back what a receipt was given for: all of it, or these amounts. Null: no receipt of ours. */
-  async refund(sealed: string, amounts: Units | null): Promise<Units | null> {
-    const voucher = this.#open(RECEIPT, sealed)
+  async refund(limiter: Limiter, sealed: string, amounts: Units | null): Promise<Units | null> {
+    const voucher = this.#open(RECEIPT, limiter, sealed)
     if (voucher === null) return null
     const nothing = Object.fromEntries(Object.keys(voucher.receipt.left).map((unit) => [unit, 0]))
     return this.#honour<Units>(voucher, amounts ?? {}, async (receipt) => {
-      const refunded = await this.#limiter.refund(receipt, amounts ?? undefined)
+      const refunded = await limiter.refund(receipt, amounts ?? undefined)
       return refunded === null ? null : { ...(amounts === null ? nothing : {}), ...refunded }
     })
   }
 
   /** Corrects a reservation to what was used. Null: no reservation of ours. */
-  async settle(sealed: string, used: Units): Promise<Settled | null> {
-    const voucher = this.#open(RESERVATION, sealed)
+  async settle(limiter: Limiter, sealed: string, used: Units): Promise<Settled | null> {
+    const voucher = this.#open(RESERVATION, limiter, sealed)
     if (voucher === null) return null
     return this.#honour<Settled>(voucher, {}, async (receipt) => {
-      const settled = await this.#limiter.settle(receipt, used)
+      const settled = await limiter.settle(receipt, used)
       return settled === null ? null : { given_back: settled.givenBack, taken: settled.taken }
     })
   }
 
   /** The hold of a text that was given for one; null: none of ours. */
-  openHold(sealed: string): HoldTicket | null {
-    const text = this.#unsealed(HOLD, sealed)
-    return text === null ? null : readHold(text, this.#limiter.rules)
+  openHold(limiter: Limiter, sealed: string): HoldTicket | null {
+    const text = this.#unsealed(HOLD, limiter, sealed)
+    return text === null ? null : readHold(text, limiter.rules)
+  }
+
+  /** The namespace that a text was sealed for; null: not sealed here. */
+  namespaceOf(sealed: string): string | null {
+    return this.#opened(sealed)?.split(';', 2)[1] ?? null
+  }
+
+  #opened(sealed: string): string | null {
+    return this.seal.open(sealed) ?? this.#before?.open(sealed) ?? null
   }
 
   /** What follows the kind and the namespace; null: not sealed here, or for something else. */
-  #unsealed(kind: string, sealed: string): string | null {
-    const text = this.seal.open(sealed) ?? this.#before?.open(sealed) ?? null
-    const start = `${kind};${this.#namespace};`
+  #unsealed(kind: string, { rules }: Limiter, sealed: string): string | null {
+    const text = this.#opened(sealed)
+    const start = `${kind};${rules.namespace};`
     return text?.startsWith(start) === true ? text.slice(start.length) : null
   }
 
-  #open(kind: string, sealed: string): Voucher | null {
-    const text = this.#unsealed(kind, sealed)
+  #open(kind: string, limiter: Limiter, sealed: string): Voucher | null {
+    const text = this.#unsealed(kind, limiter, sealed)
     if (text === null) return null
     const end = text.indexOf(';')
     const body = text.slice(end + 1)
     const decidedAtMs = Number(body.slice(0, body.indexOf(';'))) / 1000
     if (decidedAtMs < this.#now() - GOOD_FOR_MS) return null
-    const receipt = readReceipt(body, this.#limiter.rules)
+    const receipt = readReceipt(body, limiter.rules)
     return { kind, id: text.slice(0, end), decidedAtMs, receipt }
   }
 

@@ -1,27 +1,57 @@
-/** Who may come in: holders of the token where there is one, else this machine. */
+/** Who comes in: holders of a token where there is one, else this machine. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { isLoopbackHost, requireLocal } from './loopback.js'
+import { ServiceError } from '../error-codes.js'
+import type { Caller } from './caller.js'
+import { requireLocal } from './loopback.js'
 import type { Token } from './token.js'
+import { bearerOf, isOwnToken, type TokenBook } from './token-book.js'
+
+/** Callers that no token of the database is needed for. */
+const everything = (name: string, id: string): Caller => ({
+  name,
+  id,
+  role: 'admin',
+  namespaces: null,
+})
+const ROOT = everything('SLUICE_TOKEN', 'root')
+const LOCAL = 'this machine'
 
 export class Gate {
-  readonly token: Token | null
+  readonly #token: Token | null
+  readonly tokens: TokenBook
   /** Callers are known by the socket's permissions: no name, no token. */
-  readonly isPrivate: boolean
+  readonly #isPrivate: boolean
 
-  constructor(token: Token | null, isPrivate = false) {
-    this.token = token
-    this.isPrivate = isPrivate
+  constructor(token: Token | null, tokens: TokenBook, isPrivate = false) {
+    this.#token = token
+    this.tokens = tokens
+    this.#isPrivate = isPrivate
   }
 
-  /** Whether a name leads to this machine, for callers who show no token. */
-  isLocal(host: string): boolean {
-    return isLoopbackHost(host)
+  /** Callers who show no token are told apart by the name they ask for, and nothing else is looked at. */
+  get isOpen(): boolean {
+    return this.#isPrivate || this.#token === null
   }
 
-  /** Throws 401 or 403. `isOpen`: health needs no token. */
-  admit(headers: IncomingHttpHeaders, isOpen: boolean): void {
-    if (this.isPrivate) return
-    if (this.token === null) requireLocal(headers.host, headers.origin)
-    else if (!isOpen) this.token.require(headers.authorization)
+  /** Throws 401 or 403. `isHealth`: needs no token. */
+  admit(headers: IncomingHttpHeaders, address: string, isHealth: boolean): Caller {
+    const { host, origin, authorization } = headers
+    if (!this.#isPrivate && this.#token === null) requireLocal(host, origin)
+    const shown = bearerOf(authorization)
+    if (shown !== null) {
+      const known = this.#token?.is(shown) === true ? ROOT : this.tokens.find(shown)
+      if (known !== null) return known
+      if (isOwnToken(shown) && !isHealth) throw unauthorized('the token is not known here')
+    }
+    if (this.isOpen || isHealth) return everything(LOCAL, address)
+    throw unauthorized(
+      authorization === undefined
+        ? 'a token is needed: Authorization: Bearer <token>'
+        : 'the token is not known here',
+    )
   }
+}
+
+function unauthorized(message: string): ServiceError {
+  return new ServiceError('unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } })
 }

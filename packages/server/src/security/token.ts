@@ -1,12 +1,15 @@
-/** The token that callers show. It is kept as a hash, compared in constant time, and never logged. */
+/** A token that callers show. It is kept as a hash, compared in constant time, and never logged. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { ServiceError } from '../error-codes.js'
 
-const SCHEME = /^bearer +/i
 const SHORTEST = 16
 
 function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
+}
+
+/** What is kept of a token, in hex. */
+export function tokenHash(token: string): string {
+  return hashOf(token).toString('hex')
 }
 
 export class Token {
@@ -20,19 +23,7 @@ export class Token {
     this.#hash = hashOf(token)
   }
 
-  /** The value of an Authorization header. */
-  isIn(authorization: string | undefined): boolean {
-    const shown = authorization ?? ''
-    if (!SCHEME.test(shown)) return false
-    return timingSafeEqual(hashOf(shown.replace(SCHEME, '')), this.#hash)
-  }
-
-  require(authorization: string | undefined): void {
-    if (this.isIn(authorization)) return
-    const message =
-      authorization === undefined
-        ? 'a token is needed: Authorization: Bearer <token>'
-        : 'the token is not known here'
-    throw new ServiceError('unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } })
+  is(shown: string): boolean {
+    return timingSafeEqual(hashOf(shown), this.#hash)
   }
 }

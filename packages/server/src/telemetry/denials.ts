@@ -6,6 +6,7 @@ const MINUTE_MS = 60_000
 const MOST = 1000
 
 interface Denial {
+  readonly namespace: string
   readonly rule: string
   readonly scope: string
   readonly subject: string
@@ -15,46 +16,41 @@ interface Denial {
 
 export class Denials {
   readonly #log: Log
-  readonly #namespace: () => string
   #counted = new Map<string, Denial>()
   #others = 0
   readonly #timer: ReturnType<typeof setInterval>
 
-  constructor(log: Log, namespace: () => string, everyMs = MINUTE_MS) {
+  constructor(log: Log, everyMs = MINUTE_MS) {
     this.#log = log
-    this.#namespace = namespace
     this.#timer = setInterval(() => this.flush(), everyMs)
     this.#timer.unref()
   }
 
   /** The first of a minute is told at once. */
-  note(decision: DecisionRecord): void {
+  note(decision: DecisionRecord, namespace: string): void {
     const rule = decision.rule ?? ''
     const scope = decision.scope ?? ''
     const index = Math.max(0, decision.topRule)
     const value = decision.transaction.values[index] ?? ''
-    const key = `${rule}|${scope}|${value}`
+    const key = `${namespace}|${rule}|${scope}|${value}`
     const known = this.#counted.get(key)
     if (known !== undefined) known.count++
     else if (this.#counted.size >= MOST) this.#others++
     else {
       const subject = printValue(scope, value)
       const code = decision.reason ?? 'limited'
-      this.#counted.set(key, { rule, scope, subject, code, count: 0 })
-      const namespace = this.#namespace()
+      this.#counted.set(key, { namespace, rule, scope, subject, code, count: 0 })
       this.#log.info(explainNo(decision), { code, namespace, rule, scope, subject, count: 1 })
     }
   }
 
   /** Tells how many more there were. */
   flush(): void {
-    const namespace = this.#namespace()
-    for (const { rule, scope, subject, code, count } of this.#counted.values()) {
+    for (const { namespace, rule, scope, subject, code, count } of this.#counted.values()) {
       if (count > 0)
         this.#log.info('denied again', { code, namespace, rule, scope, subject, count })
     }
-    if (this.#others > 0)
-      this.#log.info('denied others', { code: 'limited', namespace, count: this.#others })
+    if (this.#others > 0) this.#log.info('denied others', { code: 'limited', count: this.#others })
     this.#counted = new Map()
     this.#others = 0
   }

@@ -3,6 +3,8 @@
  * the rules, never from a request; rules beyond the first two hundred share one. Hot code: a decision
  * costs one lookup and two additions.
  */
+
+import type { RuleSet } from '@sluice/limiter'
 import {
   type CompiledRule,
   DEGRADED,
@@ -53,15 +55,15 @@ export class Histogram {
 
 /** What decisions are counted under. */
 interface Label {
+  readonly namespace: string
   readonly rule: string
   readonly scope: string
 }
 
-const NO_RULE: Label = { rule: '', scope: '' }
-const OTHER: Label = { rule: '_other', scope: '' }
+const OTHER: Label = { namespace: '', rule: '_other', scope: '' }
 
 export class Meter implements Observer {
-  readonly labels: Label[] = [NO_RULE, OTHER]
+  readonly labels: Label[] = [OTHER]
   readonly #slots = new Map<string, number>()
   /** Places of rules that are not in force any more. */
   readonly #free: number[] = []
@@ -76,10 +78,10 @@ export class Meter implements Observer {
   readonly degraded = new Float64Array(DEGRADED_REASONS.length)
   readonly durations = new Map<string, Histogram>()
 
-  decided(decision: DecisionRecord): void {
+  decided(decision: DecisionRecord, _request: unknown, namespace: string): void {
     const { verdicts, topRule, topAt, transaction } = decision
     const { rules } = transaction
-    if (topRule < 0) this.#countListed(decision)
+    if (topRule < 0) this.#countListed(decision, namespace)
     else {
       const slot = this.#slot(rules[topRule]!)
       const status = verdicts[topAt + STATUS]!
@@ -96,9 +98,11 @@ export class Meter implements Observer {
     for (let i = 0; i < rules.length; i++) if (rules[i]!.shadow) this.#countShadow(decision, i)
   }
 
-  #countListed(decision: DecisionRecord): void {
+  /** No rule decided. */
+  #countListed(decision: DecisionRecord, namespace: string): void {
     const outcome = decision.allowed ? (decision.exempt ? EXEMPT : ALLOWED) : BLOCKED
-    this.#counts[outcome]!++
+    const slot = this.#slotNamed({ namespace, rule: '', scope: '' })
+    this.#counts[slot * WIDTH + outcome]!++
   }
 
   #countShadow({ verdicts, transaction }: DecisionRecord, index: number): void {
@@ -117,7 +121,8 @@ export class Meter implements Observer {
     if (rule === this.#lastRule) return this.#lastSlot
     let slot = this.#slotOf.get(rule)
     if (slot === undefined) {
-      slot = this.#newSlot(rule)
+      const { family, name, scope } = rule
+      slot = this.#slotNamed({ namespace: family.namespace, rule: name, scope })
       this.#slotOf.set(rule, slot)
     }
     this.#lastRule = rule
@@ -125,14 +130,14 @@ export class Meter implements Observer {
     return slot
   }
 
-  #newSlot({ name, scope }: CompiledRule): number {
-    const key = keyOf({ name, scope })
+  #slotNamed(label: Label): number {
+    const key = keyOf(label)
     const known = this.#slots.get(key)
     if (known !== undefined) return known
-    if (this.#slots.size >= MOST_RULES) return 1
+    if (this.#slots.size >= MOST_RULES) return 0
     const free = this.#free.pop()
     const slot = free ?? this.labels.length
-    this.labels[slot] = { rule: name, scope }
+    this.labels[slot] = label
     this.#slots.set(key, slot)
     if (free !== undefined) {
       this.#counts.fill(0, slot * WIDTH, (slot + 1) * WIDTH)
@@ -178,16 +183,17 @@ export class Meter implements Observer {
     const byRule = new Map<string, number>()
     for (const [slot, { rule }] of this.labels.entries()) {
       const ratio = Math.max(this.#peaks[slot]!, this.#peaksBefore[slot]!)
-      if (slot > 0 && ratio > 0) byRule.set(rule, Math.max(ratio, byRule.get(rule) ?? 0))
+      if (ratio > 0) byRule.set(rule, Math.max(ratio, byRule.get(rule) ?? 0))
     }
     for (const [rule, ratio] of byRule) yield { rule, ratio: Math.min(1, ratio) }
   }
 
-  /** These rules are in force: the places of others may be taken. */
-  use(rules: Iterable<CompiledRule>): void {
-    const kept = new Set([...rules].map(keyOf))
+  /** These rules are in force in their namespace: the places of others may be taken. */
+  use({ namespace, all }: RuleSet): void {
+    const kept = new Set(all.map(({ name, scope }) => keyOf({ namespace, rule: name, scope })))
     for (const [key, slot] of this.#slots) {
-      if (kept.has(key)) continue
+      const label = this.labels[slot]!
+      if (label.namespace !== namespace || label.rule === '' || kept.has(key)) continue
       this.#slots.delete(key)
       this.#free.push(slot)
     }
@@ -196,8 +202,8 @@ export class Meter implements Observer {
   }
 }
 
-function keyOf({ name, scope }: Pick<CompiledRule, 'name' | 'scope'>): string {
-  return `${name}|${scope}`
+function keyOf({ namespace, rule, scope }: Label): string {
+  return `${namespace}|${rule}|${scope}`
 }
 
 /** What the limit holds whose verdict stands at `at`. */

@@ -23,7 +23,6 @@ export interface StoreReading {
 export interface Readings {
   readonly meter: Meter
   readonly version: string
-  readonly namespace: () => string
   readonly revision: () => number
   readonly connections: () => number
   readonly store: () => StoreReading | null
@@ -61,8 +60,7 @@ export function metricsOf(readings: Readings): Registry {
   add('build_info', () => one(1, { version: readings.version, node: process.version }))
   add('rules_revision', () => one(readings.revision()))
   add('decisions_total', function* () {
-    const namespace = readings.namespace()
-    for (const { count, rule, scope, outcome } of meter.decisions())
+    for (const { count, namespace, rule, scope, outcome } of meter.decisions())
       yield { labels: { namespace, rule, scope, outcome }, value: count }
   })
   add('degraded_decisions_total', () =>

@@ -280,7 +280,7 @@ describe('arguments', () => {
       $ check user:1 --costs tokens=x
       --costs tokens is "x"; expected a whole number
       $ check user:1 --namespace other
-      namespace is "other", which is not served here; expected "default" (bad_request; see: sluice help bad_request)
+      namespace is "other", which is not served here (unknown_namespace; see: sluice help unknown_namespace)
       $ check user:1 --server ftp://x
       --server cannot be read; expected an address such as http://localhost:4290
       $ check user:1 --dry-rum

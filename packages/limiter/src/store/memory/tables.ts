@@ -21,7 +21,8 @@ export class Tables {
   #shared: Shared
   #seed: Int32Array
   #fingerprint: Fingerprint
-  #kept: RuleSet | null = null
+  /** By namespace. */
+  readonly #kept = new Map<string, RuleSet>()
   #compacting: Iterator<readonly [Table, number]> | null = null
   /** How many exports said anything. */
   #exports = 0
@@ -72,11 +73,11 @@ export class Tables {
 
   /** Forgets the families of the rules' namespace that these do not have, unless others come to be kept. */
   *keep(rules: RuleSet): Slices<void> {
-    this.#kept = rules
+    this.#kept.set(rules.namespace, rules)
     let looked = 0
     for (const [key, table] of this.#byFamily) {
       if (++looked % STEP === 0) yield
-      if (this.#kept !== rules) return
+      if (this.#kept.get(rules.namespace) !== rules) return
       if (!key.startsWith(`${rules.namespace}|`)) continue
       if (rules.families.get(key.slice(key.lastIndexOf('|') + 1))?.key === key) continue
       table.drop()

@@ -8,7 +8,8 @@ import { RuleLayout } from './rule-layout.js'
 export class Places {
   readonly isCluster: boolean
   readonly keys: Keys
-  rules!: RuleSet
+  /** In force, by namespace. */
+  readonly rules = new Map<string, RuleSet>()
   readonly #layouts = new WeakMap<CompiledRule, RuleLayout>()
 
   constructor(keys: Keys, isCluster: boolean) {

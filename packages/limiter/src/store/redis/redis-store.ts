@@ -87,7 +87,7 @@ export class RedisStore implements Store {
   }
 
   *use(rules: RuleSet): Slices<void> {
-    this.#places.rules = rules
+    this.#places.rules.set(rules.namespace, rules)
     const rest = this.#safeguard.local.use(rules)
     if (rest !== undefined) yield* rest
   }
@@ -184,7 +184,7 @@ export class RedisStore implements Store {
 
   /** Says that this instance is there, and finds out how many are. */
   async beat(): Promise<void> {
-    const { namespace } = this.#places.rules
+    const [namespace] = this.#places.rules.keys() as Iterable<string> as [string]
     const key = this.#places.keys.instances(namespace)
     const slot = this.#places.isCluster ? slotOf(namespace) : 0
     try {

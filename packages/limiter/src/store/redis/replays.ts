@@ -19,7 +19,10 @@ export class Replays {
 
   /** The recorded answer, for a transaction that is marked as its replay. */
   answer(transaction: Transaction, key: string, record: Buffer): Verdicts {
-    const recalled = recallRecord(record, this.#places.rules)
+    const recalled = recallRecord(
+      record,
+      this.#places.rules.get(transaction.idempotency!.namespace)!,
+    )
     const own = this.#own.get(key)
     const isOwn = own?.verdicts[DECIDED_AT] === recalled.verdicts[DECIDED_AT]
     const replayed = isOwn ? own! : recalled

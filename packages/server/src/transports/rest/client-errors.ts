@@ -2,7 +2,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ServiceError } from '../../error-codes.js'
-import { errorReply } from './ordinary-answers.js'
+import { errorReply } from '../../http/answers.js'
 
 export function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {

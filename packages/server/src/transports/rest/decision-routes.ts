@@ -3,87 +3,89 @@ import type { Request } from '@sluice/limiter'
 import type { DecisionRecord } from '@sluice/limiter/transport'
 import type { Decisions } from '../../decisions.js'
 import { ServiceError } from '../../error-codes.js'
-import { Forgotten, NobodyKnows, NotDone, UnderWay } from '../../receipts/once.js'
-import { Conflict } from '../../receipts/vouchers.js'
-import { traced } from '../../telemetry/tracing.js'
+import { type Body, badField, optionalText, refuseUnknown, requiredText } from '../../http/body.js'
 import {
   BATCH_BODY_BYTES,
   type Call,
   CHECK_BODY_BYTES,
   type Reply,
-  type Role,
   type Route,
   VOUCHER_BODY_BYTES,
-} from './route.js'
+} from '../../http/route.js'
+import { Forgotten, NobodyKnows, NotDone, UnderWay } from '../../receipts/once.js'
+import { Conflict } from '../../receipts/vouchers.js'
+import { namespaceOf, type Role, requireRole } from '../../security/caller.js'
+import { traced } from '../../telemetry/tracing.js'
+import type { Tenant } from '../../tenants.js'
 import { answerOf, isoTime, statusOf } from './wire-answer.js'
 import {
-  badField,
   inWireWords,
-  optionalText,
   readAmounts,
   readBatch,
   readCheck,
   readSubjectHeader,
-  refuseUnknown,
-  requiredText,
-  type WireRequest,
 } from './wire-request.js'
 
+/** What is asked, and in which namespace. */
+interface Asked {
+  readonly request: Request
+  readonly tenant: Tenant
+}
+
 export function decisionRoutes(decisions: Decisions): Route[] {
-  const { limiter, vouchers } = decisions
+  const { tenants, vouchers } = decisions
 
   const headersOf = (decision: DecisionRecord) => decision.toHeaders(decisions.headerFamilies)
 
-  /** The namespace must be the one that is served. */
-  const requireNamespace = (namespace: string | undefined, prefix = '') => {
-    if (namespace === undefined || namespace === decisions.namespace) return
-    throw badField(
-      `${prefix}namespace`,
-      `is ${JSON.stringify(namespace.slice(0, 64))}, which is not served here; expected ${JSON.stringify(decisions.namespace)}`,
-    )
+  /** The namespace that is meant: it must be one of the caller's, and served. */
+  const tenantOf = ({ caller }: Call, stated: string | undefined, prefix = ''): Tenant =>
+    tenants.require(namespaceOf(caller, stated, tenants.home), `${prefix}namespace`)
+
+  /** The same for a text that was given out for one. */
+  const tenantOfSealed = (call: Call, stated: string | undefined, sealed: string): Tenant =>
+    tenantOf(call, stated ?? vouchers.namespaceOf(sealed) ?? undefined)
+
+  const single = (call: Call, fields: Body = call.body()): Asked => {
+    const { request, namespace } = readCheck(fields)
+    return { request: withKey(request, call), tenant: tenantOf(call, namespace) }
   }
 
-  const single = (call: Call): Request => {
-    const { request, namespace } = readCheck(call.body())
-    requireNamespace(namespace)
-    return withKey(request, call)
-  }
-
-  const decide = async (request: Request, call: Call): Promise<DecisionRecord> => {
+  const decide = async ({ request, tenant }: Asked, call: Call): Promise<DecisionRecord> => {
     const started = performance.now()
-    const decision = await traced(call.headers, async () => decisions.decide(request))
+    const decision = await traced(call.headers, async () => decisions.decide(tenant, request))
     decisions.observer.took('rest', (performance.now() - started) / 1000, 1)
     return decision
   }
 
   const check = async (call: Call): Promise<Reply> => {
-    const request = single(call)
-    const decision = await decide(request, call)
-    const body = answerOf(decision, vouchers, { hasOwnHold: request.holdId !== undefined })
+    const asked = single(call)
+    const decision = await decide(asked, call)
+    const hasOwnHold = asked.request.holdId !== undefined
+    const body = answerOf(decision, vouchers, { hasOwnHold })
     return { status: statusOf(decision), headers: headersOf(decision), body }
   }
 
   const batch = async (call: Call): Promise<Reply> => {
     if (call.headers['x-idempotency-key'] !== undefined)
       throw badField('X-Idempotency-Key', 'goes with a single check; give each its idempotency_key')
-    const requests = readBatch(call.body())
-    for (const [i, { request, namespace }] of requests.entries()) {
-      requireNamespace(namespace, `checks[${i}].`)
+    const checks = readBatch(call.body()).map(({ request, namespace }, i): Asked => {
+      const tenant = tenantOf(call, namespace, `checks[${i}].`)
       try {
-        limiter.validate(request)
+        tenant.limiter.validate(request)
       } catch (error) {
         throw inWireWords(error, `checks[${i}].`)
       }
-    }
-    const results = await Promise.all(requests.map((one, i) => decideOne(one, i, call)))
+      return { request, tenant }
+    })
+    const results = await Promise.all(checks.map((one, i) => decideOne(one, i, call)))
     return { status: 200, body: { results } }
   }
 
   /** What goes wrong with one check of a batch after all were found good is that one's answer. */
-  const decideOne = async ({ request }: WireRequest, i: number, call: Call): Promise<unknown> => {
+  const decideOne = async (asked: Asked, i: number, call: Call): Promise<unknown> => {
     try {
-      const decision = await decide(request, call)
-      return answerOf(decision, vouchers, { hasOwnHold: request.holdId !== undefined })
+      const decision = await decide(asked, call)
+      return answerOf(decision, vouchers, { hasOwnHold: asked.request.holdId !== undefined })
     } catch (error) {
       const said = inWireWords(error, `checks[${i}].`)
       if (!(said instanceof ServiceError)) throw said
@@ -92,7 +94,8 @@ export function decisionRoutes(decisions: Decisions): Route[] {
   }
 
   const quota = async (call: Call): Promise<Reply> => {
-    const decision = (await limiter.peek(single(call))) as unknown as DecisionRecord
+    const { request, tenant } = single(call)
+    const decision = (await tenant.limiter.peek(request)) as unknown as DecisionRecord
     return { status: 200, headers: headersOf(decision), body: answerOf(decision, vouchers) }
   }
 
@@ -102,23 +105,26 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     const { receipt: _receipt, ...fields } = body
     refuseForRefund(call)
     if (receipt === undefined) {
-      const request = single({ ...call, body: () => fields })
-      const refunded = await limiter.refund(request)
+      requireRole(call.caller, 'operator')
+      const asked = single(call, fields)
+      const refunded = await asked.tenant.limiter.refund(asked.request)
       if (refunded === null) throw unavailable('nothing is known to be given')
-      return { status: 200, body: { refunded, limits: await limitsOf(request) } }
+      return { status: 200, body: { refunded, limits: await limitsOf(asked) } }
     }
     const amounts = readAmounts(body)
     const { cost: _cost, costs: _costs, ...rest } = fields
     const names = ['subject', 'scope', 'identifier'].some((field) => rest[field] !== undefined)
-    const request = single({ ...call, body: () => (names ? rest : { ...rest, subject: {} }) })
-    const refunded = await once(() => vouchers.refund(receipt, amounts))
+    const { request, namespace } = readCheck(names ? rest : { ...rest, subject: {} })
+    const tenant = tenantOfSealed(call, namespace, receipt)
+    const refunded = await once(() => vouchers.refund(tenant.limiter, receipt, amounts))
     if (refunded === null) throw unknown('receipt')
-    return { status: 200, body: { refunded, limits: names ? await limitsOf(request) : [] } }
+    const limits = names ? await limitsOf({ request, tenant }) : []
+    return { status: 200, body: { refunded, limits } }
   }
 
-  const limitsOf = async (request: Request): Promise<unknown> => {
+  const limitsOf = async ({ request, tenant }: Asked): Promise<unknown> => {
     const { idempotencyKey: _key, holdId: _hold, ...asked } = request
-    const decision = (await limiter.peek(asked)) as unknown as DecisionRecord
+    const decision = (await tenant.limiter.peek(asked)) as unknown as DecisionRecord
     return answerOf(decision, vouchers)['limits']
   }
 
@@ -128,16 +134,16 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     const rule = optionalText(body, 'rule')
     const { rule: _rule, ...fields } = body
     const { request, namespace } = readCheck(fields)
-    requireNamespace(namespace)
+    const { limiter } = tenantOf(call, namespace)
     const count = await limiter.reset(request.subject ?? {}, rule === undefined ? {} : { rule })
     if (count !== null) return { status: 200, body: { reset: count } }
     throw unavailable('nothing is known to be reset')
   }
 
   const reserve = async (call: Call): Promise<Reply> => {
-    const request = single(call)
-    const decision = await decide(request, call)
-    const extras = { isReservation: true, hasOwnHold: request.holdId !== undefined }
+    const asked = single(call)
+    const decision = await decide(asked, call)
+    const extras = { isReservation: true, hasOwnHold: asked.request.holdId !== undefined }
     const body = answerOf(decision, vouchers, extras)
     return { status: statusOf(decision), headers: headersOf(decision), body }
   }
@@ -145,28 +151,31 @@ export function decisionRoutes(decisions: Decisions): Route[] {
   const settle = async (call: Call): Promise<Reply> => {
     const body = call.body()
     refuseUnknown(body, ['namespace', 'reservation', 'cost', 'costs'])
-    requireNamespace(optionalText(body, 'namespace'))
     const reservation = requiredText(body, 'reservation', 'what a reserve answered')
     const used = readAmounts(body)
     if (used === null) throw badField('cost', 'is missing; expected what was really used, or costs')
-    const settled = await once(() => vouchers.settle(reservation, used))
+    const { limiter } = tenantOfSealed(call, optionalText(body, 'namespace'), reservation)
+    const settled = await once(() => vouchers.settle(limiter, reservation, used))
     if (settled === null) throw unknown('reservation')
     return { status: 200, body: settled }
   }
 
-  /** The hold that was given, or a caller's own id with whom and what it is for. */
+  /** The hold that was given, or a caller's own id with whom and what it is for; null: not one of ours. */
   const holdOf = (call: Call) => {
     const body = call.body()
-    const hold = requiredText(body, 'hold', 'what a check answered as hold')
+    const sealed = requiredText(body, 'hold', 'what a check answered as hold')
     const isOwn = ['subject', 'scope', 'resource'].some((field) => body[field] !== undefined)
-    if (isOwn) return single(call) as Request & { holdId: string }
+    if (isOwn) {
+      const { request, tenant } = single(call)
+      return { limiter: tenant.limiter, hold: request as Request & { holdId: string } }
+    }
     refuseUnknown(body, ['namespace', 'hold'])
-    requireNamespace(optionalText(body, 'namespace'))
-    return vouchers.openHold(hold)
+    const { limiter } = tenantOfSealed(call, optionalText(body, 'namespace'), sealed)
+    return { limiter, hold: vouchers.openHold(limiter, sealed) }
   }
 
   const renew = async (call: Call): Promise<Reply> => {
-    const hold = holdOf(call)
+    const { limiter, hold } = holdOf(call)
     const expiry = hold === null ? null : await limiter.renew(hold)
     if (expiry === null)
       throw new ServiceError('lost', 'the hold is not held any more', { field: 'hold' })
@@ -175,15 +184,16 @@ export function decisionRoutes(decisions: Decisions): Route[] {
   }
 
   const release = async (call: Call): Promise<Reply> => {
-    const hold = holdOf(call)
+    const { limiter, hold } = holdOf(call)
     const released = hold === null ? false : await limiter.release(hold)
     if (released === null) throw unavailable('it may still be held')
     return { status: 200, body: { released } }
   }
 
   const explain = async (call: Call): Promise<Reply> => {
-    const { decision, applied, setAside, absentScopes, tiers, cost, revision } =
-      await limiter.explain(single(call))
+    const { request, tenant } = single(call)
+    const { decision, applied, setAside, absentScopes, tiers, cost } =
+      await tenant.limiter.explain(request)
     const body = {
       decision: answerOf(decision as unknown as DecisionRecord, vouchers),
       applied,
@@ -192,13 +202,16 @@ export function decisionRoutes(decisions: Decisions): Route[] {
       tier: tiers[applied[0]?.scope ?? ''] ?? Object.values(tiers)[0] ?? null,
       tiers,
       cost,
-      revision,
+      revision: tenants.revision,
     }
     return { status: 200, body }
   }
 
   const auth = async (call: Call): Promise<Reply> => {
-    const decision = await inHeaderWords(() => decide(authRequest(call), call))
+    const decision = await inHeaderWords(() => {
+      const tenant = tenantOf(call, undefined)
+      return decide({ request: authRequest(call), tenant }, call)
+    })
     const refused = !decision.allowed && call.query().get('deny') === '403'
     return { status: refused ? 403 : statusOf(decision), headers: headersOf(decision) }
   }

@@ -1,7 +1,6 @@
 /** What operators and their tools ask: health, readiness, metrics, and the interface's own description. */
 import type { Registry } from 'prom-client'
-import { openApiOf } from './openapi.js'
-import type { Route } from './route.js'
+import type { Route } from '../../http/route.js'
 
 export interface Readiness {
   readonly ready: boolean
@@ -13,11 +12,11 @@ export interface Readiness {
 export interface OperatingParts {
   readonly readiness: () => Readiness
   readonly metrics: Registry
-  readonly version: string
+  readonly openApi: unknown
 }
 
-export function operatingRoutes({ readiness, metrics, version }: OperatingParts): Route[] {
-  const document = JSON.stringify(openApiOf(version))
+export function operatingRoutes({ readiness, metrics, openApi }: OperatingParts): Route[] {
+  const document = JSON.stringify(openApi)
   const get = (path: string, role: Route['role'], handle: Route['handle']): Route => ({
     method: 'GET',
     path,

@@ -1,10 +1,10 @@
 /** The ordinary way of a request through node:http: admitted, routed, read within limits, answered. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { ServiceError } from '../../error-codes.js'
+import { isWrite, type OrdinaryAnswers } from '../../http/answers.js'
+import type { Reply } from '../../http/route.js'
 import type { Gate } from '../../security/gate.js'
 import type { BodyBudget } from './body-budget.js'
-import type { OrdinaryAnswers } from './ordinary-answers.js'
-import type { Reply } from './route.js'
 
 export interface ListenerParts {
   readonly answers: OrdinaryAnswers
@@ -29,11 +29,15 @@ export function requestListener(parts: ListenerParts): RequestListener {
     const reply = await answers.guarded(async () => {
       if (headers.host === undefined && request.httpVersion === '1.1')
         throw new ServiceError('bad_request', 'Host is missing', { field: 'Host' })
-      gate.admit(headers, answers.isOpen(path))
-      const route = answers.route(path, request.method ?? 'GET')
-      const body =
-        route.method === 'POST' ? await readBody(request, route.longestBody, budget) : null
-      return answers.handle(route, headers, body, query)
+      const address = request.socket.remoteAddress ?? ''
+      const caller = gate.admit(headers, address, answers.isOpen(path))
+      const found = answers.find(path, request.method ?? 'GET')
+      const { route } = found
+      await answers.admit(route, caller)
+      const bytes = isWrite(route.method)
+        ? await readBody(request, route.longestBody, budget)
+        : null
+      return answers.handle(found, { caller, headers, bytes, query })
     })
     if (!response.destroyed) send(request, response, reply)
   }

@@ -6,12 +6,12 @@ import { createServer as createHttpServer, type Server as HttpServer } from 'nod
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Decisions } from '../../decisions.js'
+import type { OrdinaryAnswers } from '../../http/answers.js'
 import type { Gate } from '../../security/gate.js'
 import { BodyBudget } from './body-budget.js'
 import { refuseClient, refuseExpectation } from './client-errors.js'
 import { endedSocket } from './ended-socket.js'
 import { FastPath } from './fast/fast-path.js'
-import type { OrdinaryAnswers } from './ordinary-answers.js'
 import { requestListener } from './request-listener.js'
 
 export interface RestServerParts {

@@ -1,35 +1,18 @@
 /** The shapes of the wire as JSON Schema (2020-12, as OpenAPI 3.1 has it). A test holds every answer against them. */
 
-export type Schema = Readonly<Record<string, unknown>>
-
-const text = (description: string, more: Schema = {}): Schema => ({
-  type: 'string',
-  description,
-  ...more,
-})
-const orNull = (schema: Schema): Schema => ({
-  ...schema,
-  type: [schema['type'] as string, 'null'],
-})
-const object = (
-  properties: Record<string, Schema>,
-  required: readonly string[] = Object.keys(properties),
-  more: Schema = {},
-): Schema => ({ type: 'object', properties, required, additionalProperties: false, ...more })
-const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
-const listOf = (items: Schema, more: Schema = {}): Schema => ({ type: 'array', items, ...more })
-
-const PLAIN = '^[^\\u0000-\\u001f\\u007f]+$'
-const value = (description: string): Schema =>
-  text(description, { minLength: 1, maxLength: 1024, pattern: PLAIN })
-const time = (description: string): Schema => text(description, { format: 'date-time' })
-const count = (description: string, most = 1_000_000_000): Schema => ({
-  type: 'integer',
-  minimum: 0,
-  maximum: most,
-  description,
-})
-const seconds = (description: string): Schema => ({ type: 'number', minimum: 0, description })
+import {
+  count,
+  listOf,
+  object,
+  orNull,
+  PLAIN,
+  ref,
+  type Schema,
+  seconds,
+  text,
+  time,
+  value,
+} from '../../http/schema.js'
 
 const UNITS: Schema = {
   type: 'object',

@@ -1,9 +1,8 @@
 /** The bodies of decision routes, read field by field: JSON outside, the library's request inside. */
 import { type Request, SluiceError, type Units } from '@sluice/limiter'
-import { didYouMean, quote } from '@sluice/limiter/transport'
+import { quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../../error-codes.js'
-
-export type Body = Readonly<Record<string, unknown>>
+import { type Body, badField, isBody, refuseUnknown } from '../../http/body.js'
 
 /** A request as it came, and the namespace it names. */
 export interface WireRequest {
@@ -31,47 +30,6 @@ const WIRE_NAMES: Readonly<Record<string, string>> = {
   idempotencyKey: 'idempotency_key',
   dryRun: 'dry_run',
   holdId: 'hold',
-}
-
-export function badField(field: string, message: string): ServiceError {
-  return new ServiceError('bad_request', `${field} ${message}`, { field })
-}
-
-/** The body's one JSON object. */
-export function parseBody(text: string): Body {
-  let body: unknown
-  try {
-    body = JSON.parse(text)
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new ServiceError('bad_request', `the body is not JSON: ${quote(why).slice(1, -1)}`)
-  }
-  if (isBody(body)) return body
-  throw new ServiceError('bad_request', `the body is ${quote(body)}; expected an object`)
-}
-
-function isBody(value: unknown): value is Body {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Refuses what a route does not know. */
-export function refuseUnknown(body: Body, known: readonly string[], prefix = ''): void {
-  for (const field of Object.keys(body)) {
-    if (known.includes(field)) continue
-    throw badField(`${prefix}${field.slice(0, 64)}`, `is unknown${didYouMean(field, known)}`)
-  }
-}
-
-export function optionalText(body: Body, field: string): string | undefined {
-  const value = body[field]
-  if (value === undefined || typeof value === 'string') return value
-  throw badField(field, `is ${quote(value)}; expected a text`)
-}
-
-export function requiredText(body: Body, field: string, what: string): string {
-  const text = optionalText(body, field)
-  if (text !== undefined) return text
-  throw badField(field, `is missing; expected ${what}`)
 }
 
 /** A check's fields; `more` are the route's own. */

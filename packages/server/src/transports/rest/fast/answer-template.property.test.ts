@@ -1,10 +1,11 @@
-import { createLimiter, type RuleInput } from '@sluice/limiter'
+import { createLimiter, memoryStore, type RuleInput } from '@sluice/limiter'
 import type { DecisionRecord } from '@sluice/limiter/transport'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Decisions } from '../../../decisions.js'
 import { OnceInMemory } from '../../../receipts/once.js'
 import { Vouchers } from '../../../receipts/vouchers.js'
+import { Tenant, Tenants } from '../../../tenants.js'
 import { answerOf, statusOf } from '../wire-answer.js'
 import { AnswerWriter } from './answer-writer.js'
 import { BytesOut } from './bytes-out.js'
@@ -102,15 +103,15 @@ describe('answers by template', () => {
       const vouchers = new Vouchers({
         secret: Buffer.alloc(16, 7),
         once: new OnceInMemory(),
-        limiter,
         now: Date.now,
       })
       const decisions = new Decisions({
-        limiter,
+        tenants: new Tenants(memoryStore()),
         vouchers,
         observer: { decided: () => undefined, took: () => undefined },
         headerFamilies: ['x-ratelimit', 'draft-11'],
       })
+      const tenant = new Tenant('default', limiter)
       const writer = new AnswerWriter(decisions)
       const out = new BytesOut(64)
       const made: DecisionRecord[] = []
@@ -121,7 +122,7 @@ describe('answers by template', () => {
           resource: '/r',
           costs: { requests: cost, tokens: cost * 7 },
         }
-        const decision = decisions.decide(request) as DecisionRecord
+        const decision = decisions.decide(tenant, request) as DecisionRecord
         made.push(decision)
         if (everyTemplate.of(decision) !== null) templated++
         writer.single(out, decision, false)

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { DecisionRecord } from '@sluice/limiter/transport'
 import type { Decisions } from '../../../decisions.js'
-import type { Reply } from '../route.js'
+import type { Reply } from '../../../http/route.js'
 import { answerOf, statusOf } from '../wire-answer.js'
 import type { BytesOut } from './bytes-out.js'
 import { Templates } from './templates.js'
@@ -18,7 +18,8 @@ const COMMA = 44
 export class AnswerWriter {
   readonly #decisions: Decisions
   readonly #templates: Templates
-  #rules: unknown = null
+  /** Of the rules that the templates were made by. */
+  #changes = -1
   /** `HTTP/1.1 200 OK` and the date, which changes once a second. */
   #ok = Buffer.alloc(0)
   #okUntil = 0
@@ -81,9 +82,9 @@ export class AnswerWriter {
   }
 
   #templateOf(decision: DecisionRecord) {
-    const { rules } = this.#decisions.limiter
-    if (rules !== this.#rules) {
-      this.#rules = rules
+    const { changes } = this.#decisions.tenants
+    if (changes !== this.#changes) {
+      this.#changes = changes
       this.#templates.forget()
     }
     return this.#templates.of(decision)

@@ -12,7 +12,8 @@
 import type { Socket } from 'node:net'
 import type { Request } from '@sluice/limiter'
 import type { Answer, DecisionRecord } from '@sluice/limiter/transport'
-import { BATCH_BODY_BYTES, CHECK_BODY_BYTES } from '../route.js'
+import { BATCH_BODY_BYTES, CHECK_BODY_BYTES } from '../../../http/route.js'
+import type { Caller } from '../../../security/caller.js'
 import { MOST_CHECKS } from '../wire-request.js'
 import { Admission } from './admission.js'
 import { AnswerQueue } from './answer-queue.js'
@@ -61,7 +62,7 @@ export class Connection {
   constructor(socket: Socket, path: FastPath) {
     this.socket = socket
     this.#path = path
-    this.#admission = new Admission(path.gate)
+    this.#admission = new Admission(path.gate, socket.remoteAddress ?? '')
     this.#since = path.now
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
@@ -120,7 +121,9 @@ export class Connection {
       const read = head.read(bytes, at, end)
       if (read === MORE_NEEDED) break
       const isTooLong = head.bodyLength > (head.isBatch ? BATCH_BODY_BYTES : CHECK_BODY_BYTES)
-      if (read === HAND_OVER || isTooLong || !this.#admission.admits(bytes, head)) {
+      const caller =
+        read === HAND_OVER || isTooLong ? null : this.#admission.admits(bytes, head, this.#path.now)
+      if (caller === null) {
         this.#isHandingOver = true
         this.socket.pause()
         break
@@ -131,8 +134,8 @@ export class Connection {
         break
       }
       this.#closes = head.closes || this.#path.isDraining
-      if (head.isBatch) this.#answerBatch(bytes, head.bodyStart, bodyEnd)
-      else this.#answerCheck(bytes, head.bodyStart, bodyEnd)
+      if (head.isBatch) this.#answerBatch(caller, bytes, head.bodyStart, bodyEnd)
+      else this.#answerCheck(caller, bytes, head.bodyStart, bodyEnd)
       at = bodyEnd
       if (this.#closes) break
     }
@@ -145,12 +148,13 @@ export class Connection {
     return this.#path.isHeldUp && this.#path.holdUp(this)
   }
 
-  #answerCheck(bytes: Buffer, start: number, end: number): void {
-    const { scanner, decisions, writer } = this.#path
-    const request = scanner.single(bytes, start, end)
-    if (request === null) return this.#answerOrdinarily('/v1/check', bytes, start, end)
+  #answerCheck(caller: Caller, bytes: Buffer, start: number, end: number): void {
+    const { decisions, writer } = this.#path
+    const home = this.#path.homeOf(caller)
+    const request = home?.scanner.single(bytes, start, end) ?? null
+    if (request === null) return this.#answerOrdinarily('/v1/check', caller, bytes, start, end)
     const closes = this.#closes
-    const answer = this.#attempt(() => decisions.decide(request))
+    const answer = this.#attempt(() => decisions.decide(home!.tenant, request))
     if (answer instanceof Promise || !this.#queue.isEmpty)
       this.#wait(Promise.resolve(answer), 1, (decided, to) => writer.single(to, decided, closes))
     else {
@@ -159,13 +163,17 @@ export class Connection {
     }
   }
 
-  #answerBatch(bytes: Buffer, start: number, end: number): void {
-    const { scanner, decisions, writer } = this.#path
+  #answerBatch(caller: Caller, bytes: Buffer, start: number, end: number): void {
+    const { decisions, writer } = this.#path
+    const home = this.#path.homeOf(caller)
     const requests: Request[] = []
-    if (!scanner.batch(bytes, start, end, requests, MOST_CHECKS))
-      return this.#answerOrdinarily('/v1/check/batch', bytes, start, end)
+    if (home?.scanner.batch(bytes, start, end, requests, MOST_CHECKS) !== true)
+      return this.#answerOrdinarily('/v1/check/batch', caller, bytes, start, end)
     const closes = this.#closes
-    const answers = requests.map((request) => this.#attempt(() => decisions.decide(request)))
+    const { tenant } = home
+    const answers = requests.map((request) =>
+      this.#attempt(() => decisions.decide(tenant, request)),
+    )
     const count = answers.length
     if (!this.#queue.isEmpty || answers.some((answer) => answer instanceof Promise)) {
       const all = Promise.all(answers.map(async (one) => one))
@@ -185,12 +193,12 @@ export class Connection {
     }
   }
 
-  #answerOrdinarily(path: string, bytes: Buffer, start: number, end: number): void {
+  #answerOrdinarily(path: string, caller: Caller, bytes: Buffer, start: number, end: number): void {
     const { answers, writer } = this.#path
     const body = Buffer.from(bytes.subarray(start, end))
     const closes = this.#closes
     const reply = answers.guarded(async () =>
-      answers.handle(answers.route(path, 'POST'), {}, body, ''),
+      answers.handle(answers.find(path, 'POST'), { caller, headers: {}, bytes: body, query: '' }),
     )
     const checks = path === '/v1/check' ? 1 : MOST_CHECKS
     this.#wait(reply, checks, (said, to) => writer.reply(to, said, closes), false)

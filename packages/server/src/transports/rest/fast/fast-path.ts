@@ -2,10 +2,12 @@
 import type { Socket } from 'node:net'
 import type { Decisions } from '../../../decisions.js'
 import { ServiceError } from '../../../error-codes.js'
+import { errorReply, type OrdinaryAnswers } from '../../../http/answers.js'
+import type { Reply } from '../../../http/route.js'
+import type { Caller } from '../../../security/caller.js'
 import type { Gate } from '../../../security/gate.js'
+import type { Tenant } from '../../../tenants.js'
 import type { BodyBudget } from '../body-budget.js'
-import { errorReply, type OrdinaryAnswers } from '../ordinary-answers.js'
-import type { Reply } from '../route.js'
 import { AnswerWriter } from './answer-writer.js'
 import { Connection } from './connection.js'
 import { CheckScanner } from './scan-checks.js'
@@ -21,6 +23,12 @@ export interface FastPathParts {
   readonly failed: (error: unknown) => void
 }
 
+/** A namespace, and the reader of plain checks in it. */
+interface Home {
+  readonly tenant: Tenant
+  readonly scanner: CheckScanner
+}
+
 /** Checks of all connections together that may wait for the store; more than that would wait too long. */
 const MOST_WAITING = 4000
 
@@ -30,13 +38,14 @@ export class FastPath {
   readonly gate: Gate
   readonly budget: BodyBudget
   readonly isTls: boolean
-  readonly scanner: CheckScanner
   readonly writer: AnswerWriter
   isDraining = false
   /** Checks whose answers wait for the store. */
   waiting = 0
   /** Milliseconds that only go forward, as of the last sweep: enough for time-outs. */
   now = performance.now()
+  readonly #homes = new WeakMap<Tenant, Home>()
+  #last: Home | null = null
   readonly #connections = new Set<Connection>()
   readonly #heldUp = new Set<Connection>()
   readonly #parts: FastPathParts
@@ -48,8 +57,23 @@ export class FastPath {
     this.gate = parts.gate
     this.budget = parts.budget
     this.isTls = parts.isTls
-    this.scanner = new CheckScanner(parts.decisions.limiter)
     this.writer = new AnswerWriter(parts.decisions)
+  }
+
+  /** The namespace that a caller's checks are of unless they say otherwise; null where there is none of that name. */
+  homeOf({ namespaces }: Caller): Home | null {
+    const { tenants } = this.decisions
+    const only = namespaces?.size === 1 ? (namespaces.values().next().value as string) : null
+    const tenant = tenants.get(only ?? tenants.home)
+    if (tenant === undefined || namespaces?.has(tenant.namespace) === false) return null
+    if (this.#last?.tenant === tenant) return this.#last
+    let home = this.#homes.get(tenant)
+    if (home === undefined) {
+      home = { tenant, scanner: new CheckScanner(tenant.limiter) }
+      this.#homes.set(tenant, home)
+    }
+    this.#last = home
+    return home
   }
 
   accept(socket: Socket): void {

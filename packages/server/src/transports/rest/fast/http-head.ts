@@ -66,6 +66,7 @@ export class HttpHead {
     this.closes = false
     this.bodyLength = -1
     this.hostEnd = 0
+    this.authorizationStart = 0
     this.authorizationEnd = 0
     this.#lengths = 0
     this.#connections = 0

@@ -1,7 +1,8 @@
 import { createLimiter, type Request } from '@sluice/limiter'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseBody, readBatch, readCheck } from '../wire-request.js'
+import { parseBody } from '../../../http/body.js'
+import { readBatch, readCheck } from '../wire-request.js'
 import { CheckScanner } from './scan-checks.js'
 
 const limiter = createLimiter({

@@ -1,14 +1,17 @@
 /** What a route is: how it is asked, who may ask, and what it answers. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Body } from './wire-request.js'
+import type { Caller, Role } from '../security/caller.js'
+import type { Body } from './body.js'
 
-/** Everyone; whoever may decide; whoever may look; whoever may change what subjects have used. */
-export type Role = 'anyone' | 'client' | 'reader' | 'operator'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface Call {
+  readonly caller: Caller
   readonly headers: IncomingHttpHeaders
+  /** What stands for the `{names}` of the route's path, decoded. */
+  readonly params: Readonly<Record<string, string>>
   readonly query: () => URLSearchParams
-  /** The parsed body of a POST; throws where it is none. */
+  /** The parsed body; throws where it is none. */
   readonly body: () => Body
 }
 
@@ -21,10 +24,15 @@ export interface Reply {
 }
 
 export interface Route {
-  readonly method: 'GET' | 'POST'
+  readonly method: Method
+  /** Segments in braces stand for anything: `/v1/rules/{id}`. */
   readonly path: string
-  readonly role: Role
+  readonly role: Role | 'anyone'
   readonly longestBody: number
+  /** Of the control plane: bodies must say that they are JSON, and callers have a limit of their own. */
+  readonly isAdmin?: boolean
+  /** It is to go: since when that is said, and when. */
+  readonly deprecated?: { readonly since: Date; readonly sunset: Date }
   handle(call: Call): Reply | Promise<Reply>
 }
 

@@ -1,22 +1,7 @@
-/** The OpenAPI document, from the schemas and one line about each operation. */
-import { ERROR_CODES, type ErrorCode } from '../../error-codes.js'
-import { SCHEMAS, type Schema } from './schemas.js'
-
-interface Operation {
-  readonly path: string
-  readonly method: 'get' | 'post'
-  readonly id: string
-  readonly summary: string
-  /** The body; none for a GET. */
-  readonly takes?: string
-  /** The body of 200; null: none. */
-  readonly gives: string | null
-  /** Also the body of a denial. */
-  readonly isDecision?: true
-  readonly parameters?: readonly Schema[]
-  readonly errors: readonly ErrorCode[]
-  readonly isOpen?: true
-}
+/** What can be asked of the decision routes, one entry each: the OpenAPI document is made of these. */
+import type { ErrorCode } from '../../error-codes.js'
+import type { Operation } from '../../http/openapi.js'
+import type { Schema } from '../../http/schema.js'
 
 const BAD: readonly ErrorCode[] = ['bad_request', 'unauthorized', 'forbidden', 'payload_too_large']
 const ONCE: readonly ErrorCode[] = ['idempotency_conflict', 'store_unavailable']
@@ -184,72 +169,3 @@ export const OPERATIONS: readonly Operation[] = [
     errors: ['unauthorized', 'forbidden'],
   },
 ]
-
-const json = (schema: Schema): Schema => ({ 'application/json': { schema } })
-const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
-
-const DECISION_HEADERS: Schema = Object.fromEntries(
-  [
-    'X-RateLimit-Limit',
-    'X-RateLimit-Remaining',
-    'X-RateLimit-Reset',
-    'RateLimit',
-    'RateLimit-Policy',
-  ].map((name) => [name, { schema: { type: 'string' } }]),
-)
-
-function responsesOf({ gives, isDecision, errors, id }: Operation): Schema {
-  const responses: Record<string, Schema> = {}
-  const answer = gives === null ? {} : { content: json(ref(gives)) }
-  responses['200'] = { description: isDecision === true ? 'Allowed' : 'Done', ...answer }
-  if (isDecision === true) {
-    responses['200'] = { ...responses['200'], headers: DECISION_HEADERS }
-    const no = gives === null ? {} : { content: json(ref(gives)) }
-    responses['429'] = { description: 'Denied', headers: DECISION_HEADERS, ...no }
-    responses['503'] = { description: 'A rule refuses what it cannot count', ...no }
-    const refused = { anyOf: [ref(gives ?? 'Error'), ref('Error')] }
-    const why = gives === null ? {} : { content: json(refused) }
-    responses['403'] = { description: 'Blocked, or forbidden', ...why }
-  }
-  if (id === 'readiness')
-    responses['503'] = { description: 'Not ready', content: json(ref('Readiness')) }
-  for (const code of errors) {
-    const status = String(ERROR_CODES[code].status)
-    responses[status] ??= { description: ERROR_CODES[code].meaning, content: json(ref('Error')) }
-  }
-  return responses
-}
-
-export function openApiOf(version: string): Schema {
-  const paths: Record<string, Record<string, unknown>> = {}
-  for (const operation of OPERATIONS) {
-    const { path, method, id, summary, takes, parameters, isOpen } = operation
-    const item = paths[path] ?? {}
-    item[method] = {
-      operationId: id,
-      summary,
-      ...(parameters === undefined ? {} : { parameters }),
-      ...(takes === undefined
-        ? {}
-        : { requestBody: { required: true, content: json(ref(takes)) } }),
-      ...(isOpen === true ? { security: [] } : {}),
-      responses: responsesOf(operation),
-    }
-    paths[path] = item
-  }
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: 'Sluice',
-      version,
-      description: 'Decides, for every request an API receives, whether it may pass now.',
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-    },
-    security: [{}, { token: [] }],
-    paths,
-    components: {
-      schemas: SCHEMAS,
-      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
-    },
-  }
-}

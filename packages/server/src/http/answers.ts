@@ -1,0 +1,191 @@
+/** Which route answers what, who may ask it, and what goes wrong in words. All meaning of the HTTP interface is reached through here. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { ServiceError } from '../error-codes.js'
+import { type Caller, requireRole } from '../security/caller.js'
+import { type Body, parseBody } from './body.js'
+import type { Method, Reply, Route } from './route.js'
+
+/** A request whose head has been read. */
+export interface Asked {
+  readonly caller: Caller
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer | null
+  /** With its question mark; empty without one. */
+  readonly query: string
+}
+
+export interface Found {
+  readonly route: Route
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** Counts what a caller asks of the control plane; throws where it is too much. */
+export type AdminLimit = (caller: Caller, isWrite: boolean) => Promise<void> | void
+
+/** The routes of one path. */
+interface Place {
+  /** The path's segments; those in braces stand for anything. */
+  readonly segments: readonly string[]
+  readonly routes: Route[]
+}
+
+const PARAMETER = /^\{(\w+)\}$/
+
+export class OrdinaryAnswers {
+  readonly #byPath = new Map<string, Place>()
+  /** Places with segments that stand for anything, by the number of segments. */
+  readonly #open = new Map<number, Place[]>()
+  /** A defect: what the caller is not told. */
+  readonly #failed: (error: unknown) => void
+  readonly #adminLimit: AdminLimit
+
+  constructor(
+    routes: readonly Route[],
+    failed: (error: unknown) => void,
+    adminLimit: AdminLimit = () => undefined,
+  ) {
+    this.#failed = failed
+    this.#adminLimit = adminLimit
+    for (const route of routes) this.#add(route)
+  }
+
+  #add(route: Route): void {
+    const known = this.#byPath.get(route.path)
+    if (known !== undefined) {
+      known.routes.push(route)
+      return
+    }
+    const segments = route.path.split('/')
+    const place: Place = { segments, routes: [route] }
+    this.#byPath.set(route.path, place)
+    if (!segments.some((segment) => PARAMETER.test(segment))) return
+    this.#open.set(segments.length, [...(this.#open.get(segments.length) ?? []), place])
+  }
+
+  /** Nobody needs a token for it. */
+  isOpen(path: string): boolean {
+    return this.#byPath.get(path)?.routes[0]?.role === 'anyone'
+  }
+
+  find(path: string, method: string): Found {
+    const place = this.#placeOf(path)
+    if (place === undefined)
+      throw new ServiceError(
+        'not_found',
+        `there is no route ${path.slice(0, 100)}; see /v1/openapi.json`,
+      )
+    const asked = method === 'HEAD' ? 'GET' : method
+    const route = place.routes.find((one) => one.method === asked)
+    if (route !== undefined) return { route, params: paramsOf(place, path) }
+    const allowed = place.routes.map((one) => one.method).join(', ')
+    throw new ServiceError('method_not_allowed', `${path.slice(0, 100)} takes ${allowed}`, {
+      headers: { Allow: allowed },
+    })
+  }
+
+  #placeOf(path: string): Place | undefined {
+    const exact = path.includes('{') ? undefined : this.#byPath.get(path)
+    if (exact !== undefined) return exact
+    const asked = path.split('/')
+    return this.#open
+      .get(asked.length)
+      ?.find(({ segments }) =>
+        segments.every((segment, i) =>
+          PARAMETER.test(segment) ? asked[i] !== '' : segment === asked[i],
+        ),
+      )
+  }
+
+  /** Throws where the caller may not ask this; before the body is read. */
+  admit({ role, isAdmin, method }: Route, caller: Caller): Promise<void> | void {
+    if (role !== 'anyone') requireRole(caller, role)
+    if (isAdmin === true) return this.#adminLimit(caller, isWrite(method))
+  }
+
+  async handle({ route, params }: Found, asked: Asked): Promise<Reply> {
+    const { caller, headers, bytes, query } = asked
+    if (route.isAdmin === true && bytes !== null && bytes.length > 0) requireJson(headers)
+    let body: Body | undefined
+    const reply = await route.handle({
+      caller,
+      headers,
+      params,
+      query: () => new URLSearchParams(query),
+      body: () => (body ??= parseBody(decoded(bytes ?? Buffer.alloc(0)))),
+    })
+    if (route.deprecated === undefined) return reply
+    const { since, sunset } = route.deprecated
+    const said = {
+      Deprecation: `@${Math.floor(since.getTime() / 1000)}`,
+      Sunset: sunset.toUTCString(),
+    }
+    return { ...reply, headers: { ...said, ...reply.headers } }
+  }
+
+  /** Never rejects: what goes wrong is a reply. */
+  async guarded(work: () => Promise<Reply>): Promise<Reply> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof ServiceError) return errorReply(error)
+      this.#failed(error)
+      return errorReply(new ServiceError('internal', 'a defect in Sluice; its log says more'))
+    }
+  }
+}
+
+export function isWrite(method: Method): boolean {
+  return method !== 'GET'
+}
+
+function paramsOf({ segments }: Place, path: string): Record<string, string> {
+  const params: Record<string, string> = {}
+  const asked = path.split('/')
+  for (const [i, segment] of segments.entries()) {
+    const name = PARAMETER.exec(segment)?.[1]
+    if (name !== undefined) params[name] = unescaped(asked[i]!, name)
+  }
+  return params
+}
+
+function unescaped(text: string, name: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new ServiceError('bad_request', `${name} in the path is not percent-encoded UTF-8`, {
+      field: name,
+    })
+  }
+}
+
+export function errorReply({ code, message, field, faults, status, headers }: ServiceError): Reply {
+  const error = {
+    code,
+    message,
+    ...(field === undefined ? {} : { field }),
+    ...(faults === undefined ? {} : { faults }),
+  }
+  return { status, headers, body: { error } }
+}
+
+/** A form of another page can be sent from anywhere; JSON cannot. */
+function requireJson(headers: IncomingHttpHeaders): void {
+  const type = headers['content-type'] ?? ''
+  if (/^application\/(merge-patch\+)?json *(;|$)/i.test(type)) return
+  throw new ServiceError(
+    'unsupported_media_type',
+    `Content-Type is ${JSON.stringify(type.slice(0, 64))}; expected application/json`,
+    { field: 'Content-Type' },
+  )
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Bytes that are no UTF-8 are no JSON. */
+function decoded(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new ServiceError('bad_request', 'the body is not UTF-8')
+  }
+}
