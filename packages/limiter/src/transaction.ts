@@ -1,6 +1,7 @@
 /** From a checked request and the rules that apply to what the store is asked. */
 import { randomUUID } from 'node:crypto'
 import type { CheckedRequest, Request } from './request.js'
+import { countedValue } from './rules/asked.js'
 import type { CompiledRule } from './rules/compiled-rule.js'
 import type { Idempotency, Transaction } from './store/store.js'
 
@@ -65,10 +66,10 @@ export function transactionOf(
   let costs: number[] | null = null
   let holds = false
   if (rules.length === 1 && only !== undefined && only.unit === 'requests') {
-    values = [valueOf(only.scope, asked)]
+    values = [countedValue(asked, only.scope)]
     holds = only.hasHolds
   } else {
-    values = rules.map((rule) => valueOf(rule.scope, asked))
+    values = rules.map((rule) => countedValue(asked, rule.scope))
     holds = rules.some((rule) => rule.hasHolds)
     if (rules.some((rule) => rule.unit !== 'requests'))
       costs = rules.map(({ unit }) => {
@@ -84,11 +85,6 @@ export function transactionOf(
   const idempotency =
     idempotencyKey === undefined ? null : idempotencyOf(idempotencyKey, request, asked, rules, cost)
   return new FullTransaction(rules, values, cost, now, costs, dryRun === true, holdId, idempotency)
-}
-
-function valueOf(scope: string, asked: CheckedRequest): string {
-  for (let i = 0; i < asked.count; i++) if (asked.scopes[i] === scope) return asked.counted[i]!
-  return NOBODY
 }
 
 export function newHoldId(): string {

@@ -40,7 +40,7 @@ export class ScaledRules {
     if (known !== undefined) return known
     const family = this.#familyOf(rule)
     const until = Number.POSITIVE_INFINITY
-    const variant = new CompiledRule(rule.rule, family, { limits, until, reason: null })
+    const variant = new CompiledRule(rule.rule, family, { limits, until, reason: null }).as(rule)
     // Its store looks at the family again.
     family.owner = null
     variants.set(name, variant)

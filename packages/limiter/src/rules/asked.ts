@@ -3,6 +3,12 @@ import type { CompiledRule } from './compiled-rule.js'
 import type { IpAddress } from './ip-address.js'
 import type { Plan } from './plan.js'
 
+/** The value of a scope as it is counted; empty where the request names none, as of `global`. */
+export function countedValue(asked: Asked, scope: string): string {
+  for (let i = 0; i < asked.count; i++) if (asked.scopes[i] === scope) return asked.counted[i]!
+  return ''
+}
+
 export interface Asked {
   /** How many scopes the request names; the arrays below may be longer. `global` is not among them. */
   readonly count: number

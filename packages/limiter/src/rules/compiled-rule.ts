@@ -146,6 +146,8 @@ export class CompiledRule {
   /** Of an override: its end, by the store's clock, and its reason. */
   readonly until: number
   readonly reason: string | null
+  /** The same in shadow, for the subjects that its rollout has not reached; null where it has reached all. */
+  readonly rest: CompiledRule | null
 
   constructor(
     rule: Rule,
@@ -155,12 +157,13 @@ export class CompiledRule {
       readonly until: number
       readonly reason: string | null
     },
+    shadow: boolean = rule.shadow,
   ) {
     this.rule = rule
     this.name = rule.name
     this.scope = rule.scope
     this.unit = rule.unit
-    this.shadow = rule.shadow
+    this.shadow = shadow
     this.family = family
     this.until = override?.until ?? Number.POSITIVE_INFINITY
     this.reason = override?.reason ?? null
@@ -175,5 +178,28 @@ export class CompiledRule {
       return compiled
     })
     this.hasHolds = this.limits.some((limit) => limit.numbers.kind === CONCURRENCY)
+    const isPartial = !shadow && rule.rollout < 100
+    this.rest = isPartial ? new CompiledRule(rule, family, override, true) : null
   }
+
+  /** The rule as it is for this value: enforced, or in shadow. */
+  for(value: string): CompiledRule {
+    if (this.rest === null) return this
+    return lotOf(this.family.name, value) < this.rule.rollout / 100 ? this : this.rest
+  }
+
+  /** The same rule, enforced or in shadow as another of its variants is. */
+  as({ shadow }: CompiledRule): CompiledRule {
+    return shadow === this.shadow ? this : (this.rest ?? this)
+  }
+}
+
+/** From 0 to 1, by rule and value alone: the same everywhere and always. */
+function lotOf(rule: string, value: string): number {
+  let hash = 2166136261
+  for (const text of [rule, '|', value])
+    for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32
 }

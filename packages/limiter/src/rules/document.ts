@@ -30,8 +30,9 @@ export interface RuleInput<Scope extends string = string> {
   readonly shadow?: boolean
   readonly failure_mode?: FailureMode
   readonly description?: string
-  /** Not in force yet. */
+  /** Percent of its subjects, chosen by hash, for which it is enforced; for the others it is in shadow. */
   readonly rollout?: number
+  /** Not in force yet. */
   readonly reach?: 'regional' | 'global'
   readonly shards?: number
   readonly lease?: boolean | object

@@ -1,6 +1,6 @@
 /** Why which rules apply to a request, and why the others do not: the same choice as `select`, told. */
 import { printLimit } from '../limits/limit.js'
-import type { Asked } from './asked.js'
+import { type Asked, countedValue } from './asked.js'
 import type { CompiledRule } from './compiled-rule.js'
 import { patternKey } from './pattern.js'
 import type { RuleSet } from './rule-set.js'
@@ -40,7 +40,8 @@ export function explainMatch(
   const setAside: SetAsideRule[] = []
   for (const [scope, scopePlan] of plan.scopes) {
     if (!present.has(scope)) continue
-    for (const compiled of candidates(scope, scopePlan, asked)) {
+    for (const candidate of candidates(scope, scopePlan, asked)) {
+      const compiled = candidate.for(countedValue(asked, scope))
       const overridden = rules.overridden(compiled, asked, now)
       if (!matched.includes(overridden)) setAside.push(whyNot(rules, asked, compiled, matched))
     }
@@ -125,11 +126,14 @@ function whyApplied(
   setAside: readonly SetAsideRule[],
 ): string {
   const { rule, until, reason } = compiled
-  if (until !== Number.POSITIVE_INFINITY || reason !== null || !rules.all.includes(compiled)) {
+  const plain = rules.named(compiled.name)
+  if (plain !== compiled && plain?.rest !== compiled) {
     const end =
       until === Number.POSITIVE_INFINITY ? '' : ` until ${new Date(until / 1000).toISOString()}`
     return `an override is in force${end}${reason === null ? '' : `: ${reason}`}`
   }
+  if (compiled.shadow !== rule.shadow)
+    return `in shadow for this subject: the rollout is ${rule.rollout} percent`
   if (compiled === rules.defaultRule) return 'no rule but a global one applies'
   if (rule.additive) return rule.shadow ? 'additive, in shadow' : 'additive'
   const beaten = setAside.find(

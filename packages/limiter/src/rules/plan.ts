@@ -116,9 +116,9 @@ export class ScopePlan {
   }
 }
 
-/** Neither units nor overrides decide about it. */
-function isPlainRule({ unit, family }: CompiledRule): boolean {
-  return unit === 'requests' && family.overrides.size === 0
+/** Neither units, overrides nor a rollout decide about it. */
+function isPlainRule({ unit, family, rest }: CompiledRule): boolean {
+  return unit === 'requests' && family.overrides.size === 0 && rest === null
 }
 
 /** By the bits of the scopes present. */
@@ -150,10 +150,7 @@ export class Plan {
     if (defaultRule !== null) names.add(defaultRule.scope)
     for (const [i, scope] of [...names].sort().entries()) {
       const of = patterns.flatMap((pattern) => pattern.scopes.get(scope) ?? [])
-      const plain =
-        defaultRule === null ||
-        defaultRule.scope !== scope ||
-        (defaultRule.unit === 'requests' && defaultRule.family.overrides.size === 0)
+      const plain = defaultRule === null || defaultRule.scope !== scope || isPlainRule(defaultRule)
       this.scopes.set(scope, new ScopePlan(i < MOST_BITS ? 1 << i : 0, of, method, plain))
     }
     for (const { unit, cost, methods } of costs.toReversed()) {

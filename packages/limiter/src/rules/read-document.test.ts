@@ -129,14 +129,14 @@ describe('a document', () => {
   it('warns of what is accepted and not in force yet', () => {
     const limiter = createLimiter({
       rules: {
-        a: { scope: 'user', ...LIMITS, shards: 8, rollout: 0.5, tiers: { pro: '20/s' } },
+        a: { scope: 'user', ...LIMITS, shards: 8, lease: true, tiers: { pro: '20/s' } },
         b: { scope: 'org', ...LIMITS, reach: 'global', lease: true },
       },
       default_rule: { scope: 'ip', ...LIMITS, shards: 2 },
     })
     expect(limiter.rules.warnings).toEqual([
-      'rules.a.rollout is not in force yet',
       'rules.a.shards is not in force yet',
+      'rules.a.lease is not in force yet',
       'rules.b.reach is not in force yet',
       'rules.b.lease is not in force yet',
       'default_rule.shards is not in force yet',

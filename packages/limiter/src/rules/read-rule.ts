@@ -28,7 +28,7 @@ const FIELDS = [
   'shards',
   'lease',
 ]
-const NOT_IN_FORCE_YET = ['rollout', 'reach', 'shards', 'lease']
+const NOT_IN_FORCE_YET = ['reach', 'shards', 'lease']
 const FAILURE_MODES: readonly FailureMode[] = ['open', 'closed', 'local']
 const MOST_LIMITS = 16
 /** What the document's default rule is called. */
@@ -81,6 +81,7 @@ export function readRule(name: string, reader: FieldReader, context: ReadContext
     unit: readUnit(reader),
     enabled: reader.has('enabled') ? reader.flag('enabled') : true,
     shadow: reader.flag('shadow'),
+    rollout: readRollout(reader),
     failureMode: reader.oneOf('failure_mode', FAILURE_MODES) ?? context.failureMode,
     description: reader.text('description') ?? null,
     order: context.order++,
@@ -132,6 +133,13 @@ function readUnit(reader: FieldReader): string {
   if (!UNIT.test(unit))
     reader.fault('unit', `${quote(unit)} is not a small letter, then small letters, digits or _`)
   return unit
+}
+
+function readRollout(reader: FieldReader): number {
+  const rollout = reader.get('rollout') ?? 100
+  if (typeof rollout === 'number' && rollout >= 0 && rollout <= 100) return rollout
+  reader.fault('rollout', `${quote(rollout)} is not a number of percent from 0 to 100`)
+  return 100
 }
 
 type Resource = Pick<Rule, 'resource' | 'pattern' | 'methods'>

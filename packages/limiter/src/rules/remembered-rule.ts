@@ -32,6 +32,7 @@ export function recall(remembered: RememberedRule, rules: RuleSet): CompiledRule
     scope,
     unit,
     shadow,
+    rollout: 100,
     value: null,
     tier: null,
     resource: '*',

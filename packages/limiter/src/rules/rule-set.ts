@@ -207,7 +207,8 @@ export class RuleSet {
     if (overrides.size === 0) return compiled
     const index = asked.scopes.indexOf(compiled.scope)
     const list = index < 0 || index >= asked.count ? undefined : overrides.get(asked.values[index]!)
-    return list?.findLast((other) => other.rule === compiled.rule && other.until > now) ?? compiled
+    const found = list?.findLast((other) => other.rule === compiled.rule && other.until > now)
+    return found?.as(compiled) ?? compiled
   }
 
   /** The rule of this name that holds for a value now; undefined if it is gone. */

@@ -22,6 +22,8 @@ export interface Rule {
   readonly unit: string
   readonly enabled: boolean
   readonly shadow: boolean
+  /** Percent of its subjects for which it is enforced. */
+  readonly rollout: number
   readonly failureMode: FailureMode
   readonly description: string | null
   /** Its place in the document; breaks ties between answers. */

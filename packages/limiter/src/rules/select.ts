@@ -2,7 +2,7 @@
  * Which rules apply: for each scope present the most specific one that is enforced, the most specific
  * shadow one, and every additive one; the default rule where nothing but `global` is enforced.
  */
-import type { Asked } from './asked.js'
+import { type Asked, countedValue } from './asked.js'
 import type { CompiledRule } from './compiled-rule.js'
 import { bySpecificity, matchesMethod, type ScopePlan } from './plan.js'
 
@@ -59,17 +59,19 @@ export function choose(
   ordered: readonly CompiledRule[],
   tier: string | null,
   applies: (unit: string) => boolean,
+  value: string,
 ): CompiledRule[] {
   const chosen: CompiledRule[] = []
   let enforced = false
   let shadowed = false
-  for (const compiled of ordered) {
-    const { rule } = compiled
+  for (const candidate of ordered) {
+    const { rule } = candidate
     if (rule.tier !== null && rule.tier !== tier) continue
     if (!applies(rule.unit)) continue
+    const compiled = candidate.for(value)
     if (rule.additive) {
       if (chosen.some((other) => other.family === compiled.family)) continue
-    } else if (rule.shadow) {
+    } else if (compiled.shadow) {
       if (shadowed) continue
       shadowed = true
     } else {
@@ -94,7 +96,8 @@ export function select(circumstances: Circumstances): CompiledRule[] {
     const ordered = candidates(scope, scopePlan, asked)
     if (ordered.length === 0) return
     const usesTiers = ordered.some((c) => c.rule.tier !== null)
-    const chosen = choose(ordered, usesTiers ? circumstances.tierOf(scope) : null, applies)
+    const tier = usesTiers ? circumstances.tierOf(scope) : null
+    const chosen = choose(ordered, tier, applies, countedValue(asked, scope))
     selected.push(...chosen)
     if (scope !== 'global' && chosen.some((c) => !c.shadow)) limited = true
   }
@@ -102,7 +105,7 @@ export function select(circumstances: Circumstances): CompiledRule[] {
   consider('global')
   if (!limited && defaultRule !== null && applies(defaultRule.unit)) {
     const index = asked.scopes.indexOf(defaultRule.scope)
-    if (index >= 0 && index < asked.count) selected.push(defaultRule)
+    if (index >= 0 && index < asked.count) selected.push(defaultRule.for(asked.counted[index]!))
   }
   return selected.sort((a, b) => a.rule.order - b.rule.order)
 }

@@ -27,9 +27,18 @@ export function* carryEffect(next: RuleSet, before: RuleSet | null): Slices<Limi
 
 /** Overrides too, each with whose it is. */
 function* everyRule(rules: RuleSet): IterableIterator<[CompiledRule, string | null]> {
-  for (const rule of rules.all) yield [rule, null]
+  for (const rule of rules.all) yield* both(rule, null)
   for (const { overrides } of rules.families.values())
-    for (const [value, list] of overrides) for (const rule of list) yield [rule, value]
+    for (const [value, list] of overrides) for (const rule of list) yield* both(rule, value)
+}
+
+/** Enforced, and in shadow for the rest. */
+function* both(
+  rule: CompiledRule,
+  value: string | null,
+): IterableIterator<[CompiledRule, string | null]> {
+  yield [rule, value]
+  if (rule.rest !== null) yield [rule.rest, value]
 }
 
 function counterpart(

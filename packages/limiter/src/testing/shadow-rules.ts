@@ -89,4 +89,20 @@ export const shadowRules: Chapter = {
     assert.equal(await trial.limiter.release(hold!), true)
     assert.deepEqual(await trial.left({ ...ADA, holdId: 'z' }), [3, 1])
   },
+
+  'a rollout enforces for a part of the subjects, and counts them all alike': async (open) => {
+    const partly = { scope: 'user', limits: '2/h', rollout: 50 } as const
+    const trial = open({ rules: { partly } })
+    const users = Array.from({ length: 40 }, (_, i) => `u${i}`)
+    const denied: string[] = []
+    for (const user of users) {
+      await trial.take({ subject: { user }, cost: 2 })
+      const { allowed, limits } = await trial.check({ subject: { user } })
+      if (!allowed) denied.push(user)
+      assert.deepEqual([limits[0]!.shadow, limits[0]!.remaining], [allowed, 0])
+    }
+    assert.ok(denied.length > 8 && denied.length < 32, `${denied.length} of 40`)
+    trial.limiter.setRules({ rules: { partly: { ...partly, rollout: 100 } } })
+    for (const user of users) await trial.deny({ subject: { user } })
+  },
 }

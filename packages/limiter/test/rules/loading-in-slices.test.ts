@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   createLimiter,
   inSlices,
+  type LimitText,
   type Pace,
   RuleSet,
   type RulesDocument,
@@ -11,7 +12,7 @@ import {
 import { drain } from '../../src/slices.js'
 
 const COUNT = 20_000
-const documentOf = (limits: '5/h' | '9/h', count = COUNT): RulesDocument => ({
+const documentOf = (limits: LimitText, count = COUNT): RulesDocument => ({
   rules: Object.fromEntries(
     Array.from({ length: count }, (_, i) => [
       `rule-${i}`,
@@ -107,6 +108,24 @@ describe('a change to very many rules', () => {
       return [remaining, resetAtMs]
     }
     expect(await use('changeRules')).toEqual(await use('setRules'))
+  })
+
+  it('holds from when it took effect, also where it is heard of later', async () => {
+    const heard = async (afterMs: number, since?: number) => {
+      let now = 1_000_000
+      const rules = RuleSet.compile(documentOf('60/h burst 60', 1))
+      const limiter = createLimiter({ rules, clock: () => now })
+      for (let i = 0; i < 60; i++) limiter.checkSync(ada)
+      now += afterMs
+      const next = RuleSet.compile(documentOf('3600/h burst 60', 1))
+      await limiter.changeRules(next, since === undefined ? {} : { since })
+      now = 1_000_000 + 30_000
+      return limiter.checkSync({ ...ada, dryRun: true }).remaining
+    }
+    const atOnce = await heard(5000)
+    expect(atOnce).toBe(25)
+    expect(await heard(25_000)).toBe(5)
+    expect(await heard(25_000, 1_005_000)).toBe(atOnce)
   })
 
   it('is given up when a later one overtakes it', async () => {

@@ -49,7 +49,10 @@ const common = {
   shadow: described('Counted and reported, never enforced.', { type: 'boolean' }),
   failure_mode: ref('failure_mode'),
   description: { type: 'string' },
-  rollout: described('The part of its subjects for which it is enforced. Not in force yet.', {}),
+  rollout: described(
+    'Percent of its subjects, chosen by hash, for which it is enforced; in shadow for the others.',
+    { type: 'number', minimum: 0, maximum: 100 },
+  ),
   reach: described('regional or global. Not in force yet.', {}),
   shards: described('How many parts a hot counter is split into. Not in force yet.', {}),
   lease: described('Lets instances decide from leased parts. Not in force yet.', {}),
