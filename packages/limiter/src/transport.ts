@@ -22,8 +22,9 @@ export { policyName } from './http/headers.js'
 export { printHold, printReceipt, readHold, readReceipt, shortId } from './receipt-text.js'
 export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
 export { isPlainIpv4 } from './rules/ip-address.js'
-export { LONGEST_RESOURCE } from './rules/pattern.js'
-export { LONGEST_VALUE, TIER } from './rules/words.js'
+export { LONGEST_RESOURCE, patternKey } from './rules/pattern.js'
+export { readDocument } from './rules/read-document.js'
+export { LONGEST_VALUE, readValue, TIER } from './rules/words.js'
 export {
   ALLOWED,
   type Answer,

@@ -1,0 +1,112 @@
+/** Everything that data planes are told, as far as it has been told: items by namespace, and tokens. */
+import {
+  type Edit,
+  type Head,
+  type Items,
+  NOTHING,
+  type Snapshot,
+  type TokenItem,
+} from './change.js'
+
+/** What one namespace has, each by its key. Items are replaced, never changed. */
+export class NamespaceItems {
+  settings: Items['namespace'] = {}
+  readonly rules = new Map<string, Items['rule']>()
+  readonly overrides = new Map<string, Items['override']>()
+  readonly exemptions = new Map<string, Items['exemption']>()
+  readonly blocks = new Map<string, Items['block']>()
+  readonly costs = new Map<string, Items['cost']>()
+  /** By `scope:value`. There may be very many, so it is also said whether they have changed. */
+  readonly tiers = new Map<string, string>()
+  tierChanges = 0
+
+  apply(edit: Exclude<Edit, { kind: 'namespace' | 'token' }>): void {
+    if (edit.kind === 'tier') this.tierChanges++
+    const items = this.#itemsOf(edit.kind)
+    if (edit.item === null) items.delete(edit.key)
+    else items.set(edit.key, edit.item)
+  }
+
+  #itemsOf(kind: Exclude<Edit['kind'], 'namespace' | 'token'>): Map<string, unknown> {
+    switch (kind) {
+      case 'rule':
+        return this.rules
+      case 'tier':
+        return this.tiers
+      case 'override':
+        return this.overrides
+      case 'exemption':
+        return this.exemptions
+      case 'block':
+        return this.blocks
+      case 'cost':
+        return this.costs
+    }
+  }
+
+  *edits(namespace: string): IterableIterator<Edit> {
+    yield { kind: 'namespace', namespace, key: '', item: this.settings }
+    for (const [key, item] of this.rules) yield { kind: 'rule', namespace, key, item }
+    for (const [key, item] of this.tiers) yield { kind: 'tier', namespace, key, item }
+    for (const [key, item] of this.overrides) yield { kind: 'override', namespace, key, item }
+    for (const [key, item] of this.exemptions) yield { kind: 'exemption', namespace, key, item }
+    for (const [key, item] of this.blocks) yield { kind: 'block', namespace, key, item }
+    for (const [key, item] of this.costs) yield { kind: 'cost', namespace, key, item }
+  }
+}
+
+/** What was touched: namespaces, and whether tokens were. */
+export interface Touched {
+  readonly namespaces: Set<string>
+  tokens: boolean
+}
+
+export function nothingTouched(): Touched {
+  return { namespaces: new Set(), tokens: false }
+}
+
+export class FeedState {
+  head: Head = NOTHING
+  readonly namespaces = new Map<string, NamespaceItems>()
+  readonly tokens = new Map<string, TokenItem>()
+
+  /** All edits of a change; what they touch is added to `touched`. */
+  apply(edits: readonly Edit[], touched: Touched): void {
+    for (const edit of edits) {
+      if (edit.kind === 'token') {
+        touched.tokens = true
+        if (edit.item === null) this.tokens.delete(edit.key)
+        else this.tokens.set(edit.key, edit.item)
+        continue
+      }
+      touched.namespaces.add(edit.namespace)
+      if (edit.kind === 'namespace' && edit.item === null) {
+        this.namespaces.delete(edit.namespace)
+        continue
+      }
+      let items = this.namespaces.get(edit.namespace)
+      if (items === undefined) {
+        items = new NamespaceItems()
+        this.namespaces.set(edit.namespace, items)
+      }
+      if (edit.kind === 'namespace') items.settings = edit.item!
+      else items.apply(edit)
+    }
+  }
+
+  /** The whole of it anew: whatever was there before is touched too. */
+  reset({ revision, digest, edits }: Snapshot): Touched {
+    const touched: Touched = { namespaces: new Set(this.namespaces.keys()), tokens: true }
+    this.namespaces.clear()
+    this.tokens.clear()
+    this.apply(edits, touched)
+    this.head = { revision, digest }
+    return touched
+  }
+
+  /** From nothing to this state. */
+  *edits(): IterableIterator<Edit> {
+    for (const [namespace, items] of this.namespaces) yield* items.edits(namespace)
+    for (const [key, item] of this.tokens) yield { kind: 'token', namespace: '', key, item }
+  }
+}
