@@ -19,12 +19,23 @@ export { DecisionRecord } from './decision-record.js'
 export { explainNo, printValue, printWait } from './describe.js'
 export { didYouMean, list, nearest, quote } from './faults.js'
 export { policyName } from './http/headers.js'
+export { limitIdentity } from './limits/limit.js'
 export { printHold, printReceipt, readHold, readReceipt, shortId } from './receipt-text.js'
 export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
-export { isPlainIpv4 } from './rules/ip-address.js'
+export { type Cidr, isPlainIpv4, maskWords, parseIp, printIp } from './rules/ip-address.js'
 export { LONGEST_RESOURCE, patternKey } from './rules/pattern.js'
 export { readDocument } from './rules/read-document.js'
-export { LONGEST_VALUE, readValue, TIER } from './rules/words.js'
+export {
+  hasControlCharacters,
+  LONGEST_VALUE,
+  METHOD,
+  NAME,
+  NAMESPACE,
+  parseTime,
+  readValue,
+  SCOPE,
+  TIER,
+} from './rules/words.js'
 export {
   ALLOWED,
   type Answer,

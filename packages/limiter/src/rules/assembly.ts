@@ -4,6 +4,7 @@
  */
 import { type Slices, STEP } from '../slices.js'
 import { CompiledRule, Family } from './compiled-rule.js'
+import { type Pattern, patternKey } from './pattern.js'
 import { PatternTrie } from './pattern-trie.js'
 import { PatternRules } from './plan.js'
 import type { Cost, Rule, RuleBook } from './rule.js'
@@ -31,19 +32,21 @@ export interface RuleSetParts {
   readonly usesCidrs: boolean
 }
 
-export function* assemble(book: RuleBook): Slices<RuleSetParts> {
+/** `before` is a rule set of the same namespace: what has not changed since is taken over as it is. */
+export function* assemble(book: RuleBook, before: RuleSetParts | null): Slices<RuleSetParts> {
+  const changed = before === null ? null : yield* changedFamilies(book, before)
   const families = new Map<string, Family>()
   const compile = (rule: Rule) => {
+    const known = changed?.has(rule.family) === false ? before!.byName.get(rule.name) : undefined
     let family = families.get(rule.family)
     if (family === undefined) {
-      family = new Family(book.namespace, rule.scope, rule.family)
+      family = known?.family ?? new Family(book.namespace, rule.scope, rule.family)
       families.set(rule.family, family)
     }
-    return new CompiledRule(rule, family)
+    return known ?? new CompiledRule(rule, family)
   }
   const rules: CompiledRule[] = []
   const byName = new Map<string, CompiledRule>()
-  const patterns = new PatternTrie<PatternRules>()
   const scopes = new Set<string>([...BUILT_IN_SCOPES, ...book.scopes, ...book.tiers.keys()])
   let usesCidrs = false
   for (const rule of book.rules) {
@@ -52,9 +55,12 @@ export function* assemble(book: RuleBook): Slices<RuleSetParts> {
     byName.set(rule.name, compiled)
     scopes.add(rule.scope)
     usesCidrs ||= rule.scope === 'ip' && rule.value !== null
-    if (rule.enabled) patterns.getOrAdd(rule.pattern, () => new PatternRules()).add(compiled)
     if (rules.length % STEP === 0) yield
   }
+  const patterns =
+    changed === null || changed.size > before!.families.size / 4
+      ? yield* patternsOf(rules)
+      : yield* patternsAfter(before!, rules, changed)
   const defaultRule = book.defaultRule?.enabled ? compile(book.defaultRule) : null
   const all = defaultRule === null ? rules : [...rules, defaultRule]
   if (defaultRule !== null) {
@@ -82,6 +88,76 @@ export function* assemble(book: RuleBook): Slices<RuleSetParts> {
     scopes,
     usesCidrs,
   }
+}
+
+/** Families of which a rule came, went or changed, or that have overrides: these are compiled anew. */
+function* changedFamilies(book: RuleBook, before: RuleSetParts): Slices<Set<string>> {
+  const changed = new Set<string>()
+  const next = new Map<string, Rule>()
+  const note = (rule: Rule) => {
+    next.set(rule.name, rule)
+    if (before.byName.get(rule.name)?.rule !== rule) changed.add(rule.family)
+  }
+  let looked = 0
+  for (const rule of book.rules) {
+    note(rule)
+    if (++looked % (STEP * 10) === 0) yield
+  }
+  if (book.defaultRule?.enabled === true) note(book.defaultRule)
+  for (const { rule } of before.all) {
+    if (next.get(rule.name) !== rule) changed.add(rule.family)
+    if (++looked % (STEP * 10) === 0) yield
+  }
+  for (const { overrides } of [book, before.book])
+    for (const { rule } of overrides) changed.add(rule.split('@')[0]!)
+  return changed
+}
+
+function* patternsOf(rules: readonly CompiledRule[]): Slices<PatternTrie<PatternRules>> {
+  const patterns = new PatternTrie<PatternRules>()
+  let looked = 0
+  for (const compiled of rules) {
+    if (++looked % STEP === 0) yield
+    const { enabled, pattern } = compiled.rule
+    if (enabled) patterns.getOrAdd(pattern, () => new PatternRules()).add(compiled)
+  }
+  return patterns
+}
+
+/** The same, where only the patterns of some families are looked at again. */
+function* patternsAfter(
+  before: RuleSetParts,
+  rules: readonly CompiledRule[],
+  changed: ReadonlySet<string>,
+): Slices<PatternTrie<PatternRules>> {
+  const patterns = new PatternTrie(before.patterns)
+  const again = new Map<string, { pattern: Pattern; rules: PatternRules }>()
+  const lookAgain = ({ pattern }: Rule): PatternRules => {
+    const key = patternKey(pattern)
+    let found = again.get(key)
+    if (found === undefined) {
+      found = { pattern, rules: new PatternRules() }
+      again.set(key, found)
+      for (const kept of before.patterns.get(pattern) ?? [])
+        if (!changed.has(kept.rule.family)) found.rules.add(kept)
+    }
+    return found.rules
+  }
+  let looked = 0
+  for (const [list, isNew] of [
+    [before.rules, false],
+    [rules, true],
+  ] as const)
+    for (const compiled of list) {
+      if (++looked % (STEP * 10) === 0) yield
+      const { rule } = compiled
+      if (!changed.has(rule.family) || !rule.enabled) continue
+      const found = lookAgain(rule)
+      if (isNew) found.add(compiled)
+    }
+  for (const { pattern, rules: found } of again.values())
+    patterns.set(pattern, found.scopes.size === 0 ? undefined : found)
+  return patterns
 }
 
 /** Each override becomes a variant of the rule it names, or of every tier of it. */

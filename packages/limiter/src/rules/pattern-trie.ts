@@ -2,39 +2,89 @@
 import type { Pattern } from './pattern.js'
 
 class Node<T> {
+  /** The mark of whoever may write here: others that share it copy it first. */
+  readonly owner: object
   /** Null where no literal follows: most nodes are the last of their pattern. */
   literals: Map<string, Node<T>> | null = null
   param: Node<T> | undefined
   /** Filed under a pattern that ends here, and under one that ends here with `*`. */
   here: T | undefined
   rest: T | undefined
+
+  constructor(owner: object) {
+    this.owner = owner
+  }
+
+  copyFor(owner: object): Node<T> {
+    const copy = new Node<T>(owner)
+    copy.literals = this.literals === null ? null : new Map(this.literals)
+    copy.param = this.param
+    copy.here = this.here
+    copy.rest = this.rest
+    return copy
+  }
 }
 
 export class PatternTrie<T> {
-  readonly #root = new Node<T>()
+  /** Not the trie itself: what is shared would keep all those before it alive. */
+  readonly #mark = {}
+  readonly #root: Node<T>
+
+  /** Begins as another one is, and shares with it what stays the same. */
+  constructor(before?: PatternTrie<T>) {
+    this.#root = before === undefined ? new Node(this.#mark) : before.#root.copyFor(this.#mark)
+  }
 
   getOrAdd(pattern: Pattern, make: () => T): T {
-    let node = this.#root
-    for (const segment of pattern) {
-      if (segment === 'rest') {
-        node.rest ??= make()
-        return node.rest
-      }
-      if (segment === 'param') {
-        node.param ??= new Node()
-        node = node.param
-      } else {
-        node.literals ??= new Map()
-        let next = node.literals.get(segment.literal)
-        if (next === undefined) {
-          next = new Node()
-          node.literals.set(segment.literal, next)
-        }
-        node = next
-      }
+    const { node, isRest } = this.#place(pattern)
+    if (isRest) {
+      node.rest ??= make()
+      return node.rest
     }
     node.here ??= make()
     return node.here
+  }
+
+  /** What is filed under just this pattern. */
+  get(pattern: Pattern): T | undefined {
+    let node: Node<T> | undefined = this.#root
+    for (const segment of pattern) {
+      if (segment === 'rest') return node.rest
+      node = segment === 'param' ? node.param : node.literals?.get(segment.literal)
+      if (node === undefined) return undefined
+    }
+    return node.here
+  }
+
+  /** Files this under the pattern, in the place of what was; undefined: nothing. */
+  set(pattern: Pattern, filed: T | undefined): void {
+    const { node, isRest } = this.#place(pattern)
+    if (isRest) node.rest = filed
+    else node.here = filed
+  }
+
+  /** Where the pattern is filed: every node on the way is this one's own afterwards. */
+  #place(pattern: Pattern): { node: Node<T>; isRest: boolean } {
+    let node = this.#root
+    for (const segment of pattern) {
+      if (segment === 'rest') return { node, isRest: true }
+      if (segment === 'param') {
+        node.param = this.#own(node.param)
+        node = node.param
+      } else {
+        node.literals ??= new Map()
+        const known = node.literals.get(segment.literal)
+        const next = this.#own(known)
+        if (next !== known) node.literals.set(segment.literal, next)
+        node = next
+      }
+    }
+    return { node, isRest: false }
+  }
+
+  #own(node: Node<T> | undefined): Node<T> {
+    if (node === undefined) return new Node(this.#mark)
+    return node.owner === this.#mark ? node : node.copyFor(this.#mark)
   }
 
   /** Costs the length of the resource and the number of patterns that match it. */

@@ -59,6 +59,14 @@ export class PatternRules {
     if (this.methods === NO_METHODS) this.methods = new Set()
     for (const method of methods) this.methods.add(method)
   }
+
+  *[Symbol.iterator](): IterableIterator<CompiledRule> {
+    for (const { any, named, cidrs } of this.scopes.values()) {
+      yield* any
+      for (const rules of named.values()) yield* rules
+      for (const rules of cidrs.values()) yield* rules
+    }
+  }
 }
 
 /** Any method that no rule states. */

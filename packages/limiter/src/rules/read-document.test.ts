@@ -90,7 +90,7 @@ describe('a document', () => {
         'costs./z: "Tokens" is not a unit\'s name',
         'exemptions[0]: "10.0.0.0/8" is not a scope:value',
         'exemptions[1]: expected one scope with its value, and until and reason if need be',
-        'blocks[0]: "10.0.0.1/8": expected 10.0.0.0/8 is the network of that address',
+        'blocks[0]: "10.0.0.1/8" is not a network; 10.0.0.0/8 is the network of that address',
         'blocks[1].until: "tomorrow" is not a time such as 2026-12-31 or 2026-12-31T12:00:00Z',
         'blocks[1].reason: 5 is not a text',
         'blocks[2]: the scope global has no values',

@@ -8,7 +8,7 @@ import { patternKey } from './pattern.js'
 import { readCosts } from './read-costs.js'
 import { DEFAULT_RULE, type ReadContext, readLimits, readRule } from './read-rule.js'
 import type { Entry, Override, Rule, RuleBook } from './rule.js'
-import { NAMESPACE, readValue, SCOPE, TIER } from './words.js'
+import { NAMESPACE, parseTime, readValue, SCOPE, TIER } from './words.js'
 
 /** What a document may hold. */
 export const DOCUMENT_FIELDS = [
@@ -310,16 +310,6 @@ const WANTED: Record<string, string> = {
   scope: 'scope that the rule counts by',
   value: 'value that the limits are for',
   rule: 'name of a rule',
-}
-
-/** Milliseconds; NaN where it is no time, or a day that does not exist. */
-function parseTime(text: unknown): number {
-  const match =
-    typeof text === 'string' ? /^(\d{4}-\d\d-\d\d)(T[0-9:.]+(Z|[+-]\d\d:\d\d))?$/.exec(text) : null
-  if (match === null) return Number.NaN
-  const day = Date.parse(match[1]!)
-  if (Number.isNaN(day) || !new Date(day).toISOString().startsWith(match[1]!)) return Number.NaN
-  return Date.parse(match[0])
 }
 
 /** The checked document, or all its faults. */

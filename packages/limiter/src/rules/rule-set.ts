@@ -57,6 +57,7 @@ export class RuleSet {
   /** Whether anything is chosen by CIDR, so that addresses must be parsed. */
   readonly usesCidrs: boolean
 
+  readonly #parts: RuleSetParts
   readonly #tiers: RuleBook['tiers']
   readonly #byName: ReadonlyMap<string, CompiledRule>
   readonly #patterns: PatternTrie<PatternRules>
@@ -67,6 +68,7 @@ export class RuleSet {
 
   private constructor(parts: RuleSetParts) {
     const { book } = parts
+    this.#parts = parts
     this.book = book
     this.namespace = book.namespace
     this.ipv6Prefix = book.ipv6Prefix
@@ -96,9 +98,13 @@ export class RuleSet {
     return rules
   }
 
-  /** The same in slices, of a document that was checked: another thread's `compile(document).book`. */
-  static *assemble(book: RuleBook): Slices<RuleSet> {
-    return new RuleSet(yield* assemble(book))
+  /**
+   * The same in slices, of a document that was checked: another thread's `compile(document).book`. Rules
+   * that a set before it has too, the very same, are taken over from there.
+   */
+  static *assemble(book: RuleBook, before?: RuleSet): Slices<RuleSet> {
+    const isSame = before?.namespace === book.namespace
+    return new RuleSet(yield* assemble(book, isSame ? before.#parts : null))
   }
 
   /** How many rules there are, as they were written: tiers are part of theirs. */

@@ -12,6 +12,9 @@ export function* carryEffect(next: RuleSet, before: RuleSet | null): Slices<Limi
   const changed: LimitNumbers[] = []
   let looked = 0
   for (const [rule, value] of everyRule(next)) {
+    if (++looked % STEP === 0) yield
+    // Taken over as it was.
+    if (value === null && before?.named(rule.name) === rule) continue
     const old = before === null ? undefined : counterpart(before, rule, value)
     for (const { id, numbers } of rule.limits) {
       const same = old?.limits.find(
@@ -20,7 +23,6 @@ export function* carryEffect(next: RuleSet, before: RuleSet | null): Slices<Limi
       if (same === undefined) changed.push(numbers)
       else numbers.since = same.numbers.since
     }
-    if (++looked % STEP === 0) yield
   }
   return changed
 }

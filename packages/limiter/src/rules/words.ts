@@ -46,7 +46,18 @@ export function readValue(scope: string, value: string): string | Cidr | { fault
   if (scope !== 'ip') return value
   const cidr = parseCidr(value)
   if (cidr === undefined) return { fault: `${JSON.stringify(value)} is not an address or a CIDR` }
-  if ('hint' in cidr) return { fault: `${JSON.stringify(value)}: expected ${cidr.hint}` }
+  if ('hint' in cidr) return { fault: `${JSON.stringify(value)} is not a network; ${cidr.hint}` }
   const single = cidr.bits === (cidr.version === 4 ? 32 : 128)
   return single ? printIp(cidr) : cidr
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/
+
+/** Milliseconds since the epoch; NaN where it is no time, or a day that does not exist. */
+export function parseTime(text: unknown): number {
+  const match = typeof text === 'string' ? TIME.exec(text) : null
+  if (match === null) return Number.NaN
+  const day = Date.parse(match[1]!)
+  if (Number.isNaN(day) || !new Date(day).toISOString().startsWith(match[1]!)) return Number.NaN
+  return Date.parse(match[0])
 }

@@ -137,7 +137,7 @@ export class RedisServer {
     this.#admin?.disconnect()
     this.#admin = null
     await this.kill()
-    rmSync(this.#folder, { recursive: true, force: true })
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
