@@ -65,6 +65,7 @@ module.exports = {
     serverOnly('routes and their answers know who asks', 'http/', [
       'http/',
       'error-codes',
+      'nesting',
       'security/',
     ]),
     serverOnly('the feed knows what is told, not by whom', 'feed/', [
@@ -75,13 +76,16 @@ module.exports = {
     ]),
     serverOnly('the control plane knows its database and what it tells', 'control/', [
       'control/',
+      'counters/folder-lock',
       'feed/',
       'security/',
       'error-codes',
+      'nesting',
     ]),
     serverOnly('usage is counted, carried and stored', 'usage/', [
       'usage/',
       'control/database',
+      'control/partitions',
       'decisions',
       'telemetry/',
     ]),

@@ -4,5 +4,6 @@ import { run } from './run.mjs'
 run('node', ['scripts/generate-lua.mjs'])
 run('node', ['scripts/generate-schema.mjs'])
 run('npx', ['tsc', '-b', 'packages/limiter'])
+run('node', ['scripts/make-seed.mjs'])
 run('node', ['scripts/bundle.mjs'])
 run('node', ['scripts/generate-reference.mjs'])

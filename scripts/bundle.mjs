@@ -1,5 +1,5 @@
 // One file of the server and everything it needs, and V8's code cache for it: a process that starts
-// quickly and needs nothing beside it but the thread that reads large rules files, a second bundle.
+// quickly and needs nothing beside it but its threads, which are bundles of their own, and PGlite.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,10 +13,13 @@ await build({
   entryPoints: {
     sluice: join(server, 'src/main.ts'),
     'rules-worker': join(server, 'src/rules-file/rules-worker.ts'),
+    'embedded-worker': join(server, 'src/control/embedded-worker.ts'),
+    'document-worker': join(server, 'src/control/document-worker.ts'),
   },
   outdir: join(server, 'dist'),
   outExtension: { '.js': '.cjs' },
   bundle: true,
+  external: ['@electric-sql/pglite', 'pg-native'],
   platform: 'node',
   target: 'node20',
   format: 'cjs',

@@ -28,7 +28,7 @@ function sameVersions(marker, lock) {
   return [...installed].every(([name, version]) => wanted.get(name) === version)
 }
 
-/** A command of a Debian package. */
+/** A command of a Debian package; a path, perhaps with a *, where it is not on the PATH. */
 export function ensureCommand(command, debianPackage) {
   if (has(command)) return
   const root = process.getuid?.() === 0
@@ -60,5 +60,6 @@ export function ensurePython(name) {
 }
 
 function has(command) {
-  return spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+  const look = command.startsWith('/') ? `ls ${command}` : `command -v ${command}`
+  return spawnSync('sh', ['-c', look]).status === 0
 }

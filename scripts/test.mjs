@@ -10,6 +10,7 @@ ensureCommand('redis-server', 'redis-server')
 ensureCommand('nginx', 'nginx-light')
 ensureCommand('promtool', 'prometheus')
 ensureCommand('openssl', 'openssl')
+ensureCommand('/usr/lib/postgresql/*/bin/postgres', 'postgresql')
 if (!ensurePython('schemathesis'))
   console.log('There is no Python for schemathesis; its test is skipped.')
 
@@ -35,7 +36,8 @@ check('generated Lua is fresh', 'node', ['scripts/generate-lua.mjs', '--check'])
 check('generated schema is fresh', 'node', ['scripts/generate-schema.mjs', '--check'])
 check('format', 'npx', ['biome', 'ci', '--linter-enabled=false', '.'])
 check('types', 'npx', ['tsc', '-b'])
-// Tests of the server start the thread that reads large rules files as it is bundled.
+// Tests of the server start its threads as they are bundled.
+check('seed of the embedded database', 'node', ['scripts/make-seed.mjs'])
 check('bundle', 'node', ['scripts/bundle.mjs'])
 check('generated reference is fresh', 'node', ['scripts/generate-reference.mjs', '--check'])
 check('lint', 'npx', ['oxlint', '--type-aware', '--deny-warnings'])

@@ -122,7 +122,8 @@ export const ERROR_CODES = {
   },
   payload_too_large: {
     status: 413,
-    meaning: 'The body is longer than 64 KB (a check) or 4 MB (a batch, a rules document).',
+    meaning:
+      'The body is longer than 64 KB (a check, a rule), 4 MB (a batch) or 64 MB (a rules document).',
     remedy: 'Send less at a time.',
   },
   invalid_rules: {

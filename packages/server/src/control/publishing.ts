@@ -11,20 +11,26 @@ const LOCK = 7_311_640
 const LOOK_EVERY_MS = 250
 /** What was published may have been lost since. */
 const VERIFY_EVERY_MS = 2000
+/** Another one that holds the lock for so long without publishing is stuck. */
+const PATIENCE_MS = 5000
+/** So that the database does not take a long publication for an idle session. */
+const STIR_EVERY_MS = 3000
 
 export interface PublishingParts {
   readonly database: Database
   readonly source: FeedSource
   /** Afterwards everything that the source has is where data planes look. */
   readonly publish: (source: FeedSource) => Promise<unknown>
+  /** What is there already. */
+  readonly published: () => Promise<Head | null>
   /** It does not get through, or does again (null). */
-  readonly trouble: (error: unknown) => void
+  readonly trouble: (error: Error | null) => void
 }
 
 export class Publishing {
   readonly #parts: PublishingParts
   #published: Head | null = null
-  #verifiedAt = 0
+  #verifiedAt = performance.now() - VERIFY_EVERY_MS
   #hasTrouble = false
   #isClosed = false
   #running: Promise<void> | null = null
@@ -62,7 +68,8 @@ export class Publishing {
         if (this.#hasTrouble) this.#parts.trouble(null)
         this.#hasTrouble = false
       } catch (error) {
-        if (!this.#hasTrouble) this.#parts.trouble(error)
+        if (!this.#hasTrouble)
+          this.#parts.trouble(error instanceof Error ? error : new Error(String(error)))
         this.#hasTrouble = true
       }
     }
@@ -78,11 +85,29 @@ export class Publishing {
         'SELECT pg_try_advisory_xact_lock($1) AS mine',
         [LOCK],
       )
-      // Another one is publishing: the next look sees whether it got there.
-      if (lock?.mine !== true) return
-      await publish(source)
-      this.#published = head
-      this.#verifiedAt = performance.now()
+      if (lock?.mine !== true) return this.#leaveToOther(head)
+      const stirring = setInterval(() => {
+        sql.query('SELECT 1').catch(() => undefined)
+      }, STIR_EVERY_MS)
+      try {
+        await publish(source)
+      } finally {
+        clearInterval(stirring)
+      }
+      this.#done(head)
     })
+  }
+
+  /** Another one is publishing: it gets there, or that is said. */
+  async #leaveToOther(head: Head | null): Promise<void> {
+    const there = await this.#parts.published()
+    if (there?.digest === head?.digest) return this.#done(head)
+    if (performance.now() - this.#verifiedAt > PATIENCE_MS)
+      throw new Error('another control plane holds the lock for publishing, and does not publish')
+  }
+
+  #done(head: Head | null): void {
+    this.#published = head
+    this.#verifiedAt = performance.now()
   }
 }

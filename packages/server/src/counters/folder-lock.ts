@@ -141,22 +141,28 @@ function isStale({ owner, refreshedAt }: Found, path: string): boolean {
   return owner.began !== '' && owner.began !== beganOf(owner.pid)
 }
 
+/** One that has ended and is only not yet buried by its parent is not. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
+    return !['Z', 'X'].includes(fieldsOf(pid)[0] ?? '')
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
-/** The 22nd field of Linux's account of a process; its name, the second, may have anything in it. */
+/** When it began: the 22nd field of Linux's account of a process. */
 function beganOf(pid: number | 'self'): string {
+  return fieldsOf(pid)[19] ?? ''
+}
+
+/** From the third field on, the state: the second, its name, may have anything in it. */
+function fieldsOf(pid: number | 'self'): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
-    return ''
+    return []
   }
 }
 

@@ -1,12 +1,13 @@
 /** Counters in a shared Redis: its client with settings that are safe, timed, and the secret that all instances share. */
 import { randomBytes } from 'node:crypto'
 import type { RedisHealth, SharedStore } from '@sluice/limiter/redis'
-import { ioredisClusterOptions, ioredisOptions, redisStore } from '@sluice/limiter/redis'
-import { Cluster, Redis } from 'ioredis'
+import { redisStore } from '@sluice/limiter/redis'
+import type { Cluster, Redis } from 'ioredis'
 import { OnceInRedis } from '../receipts/once-in-redis.js'
 import { Histogram } from '../telemetry/meter.js'
 import { tracedCommand } from '../telemetry/tracing.js'
 import { printRedisAddress, type RedisAddress } from './redis-address.js'
+import { connectRedis } from './redis-connection.js'
 
 export interface RedisOptions {
   readonly prefix: string
@@ -32,7 +33,7 @@ export class RedisCounters {
   constructor(address: RedisAddress, { prefix, deadlineMs, instances }: RedisOptions) {
     this.#address = address
     this.#prefix = prefix
-    this.#client = connect(address)
+    this.#client = connectRedis(address)
     this.#client.on('error', () => {})
     this.#time('evalshaBuffer', 'evalsha')
     this.#time('evalBuffer', 'eval')
@@ -122,27 +123,4 @@ export class RedisCounters {
     clearInterval(this.#sharing)
     this.#client.disconnect()
   }
-}
-
-function connect(address: RedisAddress): Redis | Cluster {
-  const { kind, hosts, isTls, username, password, database, primary } = address
-  const login = {
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    ...(isTls ? { tls: {} } : {}),
-  }
-  if (kind === 'cluster')
-    return new Cluster([...hosts], {
-      ...ioredisClusterOptions,
-      redisOptions: { ...ioredisClusterOptions.redisOptions, ...login },
-    })
-  if (kind === 'sentinel')
-    return new Redis({
-      ...ioredisOptions,
-      ...login,
-      sentinels: [...hosts],
-      name: primary,
-      db: database,
-    })
-  return new Redis({ ...ioredisOptions, ...login, ...hosts[0]!, db: database })
 }

@@ -76,7 +76,8 @@ export class Enforcement {
     const book = await inSlices(
       this.#file === null ? rules.book(told, unreadable) : rules.over(this.#file, told, unreadable),
     )
-    await this.#put(await inSlices(RuleSet.assemble(book)), since)
+    const before = this.#parts.tenants.get(namespace)?.limiter.rules
+    await this.#put(await inSlices(RuleSet.assemble(book, before)), since)
   }
 
   async #put(rules: RuleSet, since?: number): Promise<void> {

@@ -1,7 +1,8 @@
 /**
  * The last known state on disk, so that an instance can start while its source is away. Lines of JSON:
  * the head, every item, and how many there were, so that a file cut short is told from a whole one.
- * Written beside and renamed, in slices, at most once a second.
+ * Written beside and renamed, in slices, at most once a second, and a large one seldomer: what is missing
+ * is asked for from the source anyway.
  */
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -14,6 +15,8 @@ const VERSION = 1
 const EVERY_MS = 1000
 /** How many items are written at a time. */
 const STEP = 500
+/** How many times as long as it took nothing is written afterwards. */
+const SHARE = 20
 
 export class FeedFile {
   readonly #path: string
@@ -22,6 +25,10 @@ export class FeedFile {
   #state: FeedState | null = null
   #writing: Promise<void> | null = null
   #hasTrouble = false
+  #close!: () => void
+  readonly #closing = new Promise<void>((resolve) => {
+    this.#close = resolve
+  })
 
   constructor(path: string, log: Log, everyMs = EVERY_MS) {
     this.#path = path
@@ -60,6 +67,7 @@ export class FeedFile {
 
   /** All that was to be kept is written. */
   async close(): Promise<void> {
+    this.#close()
     while (this.#writing !== null) await this.#writing
   }
 
@@ -67,6 +75,7 @@ export class FeedFile {
     while (this.#state !== null) {
       const state = this.#state
       this.#state = null
+      const started = performance.now()
       try {
         await this.#write(state)
         this.#hasTrouble = false
@@ -77,7 +86,8 @@ export class FeedFile {
           })
         this.#hasTrouble = true
       }
-      if (this.#state !== null) await wait(this.#everyMs, undefined, { ref: false })
+      const pause = Math.max(this.#everyMs, SHARE * (performance.now() - started))
+      await Promise.race([wait(pause, undefined, { ref: false }), this.#closing])
     }
   }
 

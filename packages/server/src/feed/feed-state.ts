@@ -94,13 +94,12 @@ export class FeedState {
     }
   }
 
-  /** The whole of it anew: whatever was there before is touched too. */
-  reset({ revision, digest, edits }: Snapshot): Touched {
+  /** The whole of it anew: whatever was there before is touched too. The head is set when it is in force. */
+  reset({ edits }: Pick<Snapshot, 'edits'>): Touched {
     const touched: Touched = { namespaces: new Set(this.namespaces.keys()), tokens: true }
     this.namespaces.clear()
     this.tokens.clear()
     this.apply(edits, touched)
-    this.head = { revision, digest }
     return touched
   }
 

@@ -4,6 +4,7 @@
  * messages may be lost, doubled or come in any order: whatever does not fit is asked for again. While the
  * source is away, what is known stays in force.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '../telemetry/log.js'
 import {
   type Change,
@@ -20,11 +21,14 @@ import { FeedState, nothingTouched, type Touched } from './feed-state.js'
 const POLL_MS = 500
 /** A source that has less than is known may only be behind: so long it is waited for. */
 const PATIENCE_MS = 3000
+const CLOSE_WITHIN_MS = 500
 
 export interface FollowerParts {
   readonly source: FeedSource
   /** Puts what was touched in force. */
   readonly enforce: (state: FeedState, touched: Touched, since?: number) => Promise<void>
+  /** This is in force now. */
+  readonly inForce?: (head: Head) => void
   /** Where the last known is kept; null: nowhere. */
   readonly file: FeedFile | null
   readonly log: Log
@@ -63,11 +67,27 @@ export class Follower {
   #isClosed = false
   #stopWatching: (() => void) | null = null
   #timer: ReturnType<typeof setInterval> | undefined
-  #waiters: Waiter[] = []
+  readonly #waiters = new Set<Waiter>()
+  #isKnown = false
+  readonly #restored: Promise<void>
+  #tellRestored!: () => void
 
   constructor(parts: FollowerParts) {
     this.#parts = parts
     this.#clock = parts.clock ?? (() => performance.now())
+    this.#restored = new Promise((resolve) => {
+      this.#tellRestored = resolve
+    })
+  }
+
+  /** What was known last is in force, if anything was. */
+  get restored(): Promise<void> {
+    return this.#restored
+  }
+
+  /** Something is known: from disk, or from the source. */
+  get isKnown(): boolean {
+    return this.#isKnown
   }
 
   /** What was known last is in force, and the source has been asked once. */
@@ -78,6 +98,7 @@ export class Follower {
       await this.#takeWhole(kept)
       log.info('the last known rules are in force', { revision: kept.revision })
     }
+    this.#tellRestored()
     await this.look()
     this.#stopWatching = source.watch(() => void this.look())
     this.#timer = setInterval(() => void this.look(), pollMs)
@@ -88,7 +109,8 @@ export class Follower {
     this.#isClosed = true
     clearInterval(this.#timer)
     this.#stopWatching?.()
-    await this.#looking
+    // A source that does not answer is not waited for.
+    await Promise.race([this.#looking, wait(CLOSE_WITHIN_MS, undefined, { ref: false })])
     await this.#parts.file?.close()
   }
 
@@ -101,7 +123,7 @@ export class Follower {
     const since = this.#newest > revision ? this.#behindSince : null
     return {
       revision,
-      head: Math.max(revision, this.#newest),
+      head: this.#newest,
       lag: since === null ? 0 : (this.#clock() - since) / 1000,
       isAway: this.#isAway,
     }
@@ -112,13 +134,14 @@ export class Follower {
     if (this.#state.head.revision >= revision) return Promise.resolve()
     void this.look()
     return new Promise((resolve) => {
-      const timer = setTimeout(done, withinMs)
-      const waiter = { revision, done }
-      this.#waiters.push(waiter)
-      function done() {
+      const done = () => {
         clearTimeout(timer)
+        this.#waiters.delete(waiter)
         resolve()
       }
+      const timer = setTimeout(done, withinMs)
+      const waiter = { revision, done }
+      this.#waiters.add(waiter)
     })
   }
 
@@ -180,6 +203,7 @@ export class Follower {
   }
 
   #upToDate(): void {
+    this.#isKnown = true
     this.#aheadSince = null
     if (this.#state.head.revision >= this.#newest) this.#behindSince = null
     else void this.look()
@@ -212,17 +236,16 @@ export class Follower {
   async #takeWhole(snapshot: Snapshot): Promise<void> {
     const touched = this.#state.reset(snapshot)
     await this.#inForce(snapshot, touched)
+    this.#newest = Math.max(this.#newest, snapshot.revision)
   }
 
   async #inForce({ revision, digest }: Head, touched: Touched, since?: number): Promise<void> {
-    const { enforce, file } = this.#parts
+    const { enforce, inForce, file } = this.#parts
     await enforce(this.#state, touched, since)
     this.#state.head = { revision, digest }
+    this.#isKnown = true
+    inForce?.(this.#state.head)
     file?.keep(this.#state)
-    const [reached, waiting] = [[] as Waiter[], [] as Waiter[]]
-    for (const waiter of this.#waiters)
-      (waiter.revision <= revision ? reached : waiting).push(waiter)
-    this.#waiters = waiting
-    for (const { done } of reached) done()
+    for (const waiter of this.#waiters) if (waiter.revision <= revision) waiter.done()
   }
 }

@@ -238,12 +238,12 @@ function plainOverride(override: Items['override']): Items['override'] {
 }
 
 function costTable(costs: Iterable<CostItem>): NonNullable<RulesDocument['costs']> {
-  const table: Record<string, Record<string, number>> = {}
+  const table = new Map<string, Record<string, number>>()
   for (const { resource, methods, unit, cost } of costs) {
     const key = methods === null ? resource : `${methods.join('|')} ${resource}`
-    table[key] = { ...table[key], [unit]: cost }
+    table.set(key, { ...table.get(key), [unit]: cost })
   }
-  return table
+  return Object.fromEntries(table)
 }
 
 /** Later ones win. */

@@ -8,11 +8,11 @@ import type { Change, FeedSource, Head, Snapshot } from './change.js'
 import type { FeedKeys, FeedRedis } from './feed-redis.js'
 
 /** Entries of the log that are kept. */
-const LONGEST_LOG = 10_000
+const LONGEST_LOG = 2000
 /** A new snapshot is made when the log has grown by so many changes since the last, so that a start is quick. */
 const CHANGES_PER_SNAPSHOT = 1000
-/** A change with more bytes than this is not in the log: data planes take the snapshot. */
-const LARGEST_CHANGE = 1_000_000
+/** A change with more characters than this is not in the log: data planes take the snapshot. */
+const LARGEST_CHANGE = 256 * 1024
 /** Bytes of a part of a snapshot, about. */
 const PART_BYTES = 256 * 1024
 /** Whoever is reading a snapshot when the next one comes has this long to finish. */
@@ -29,7 +29,8 @@ return 1`
 
 /**
  * Puts a snapshot in the place of the one before. Where the head is not further along in the same history
- * it becomes the snapshot's, and the log, which does not lead there, says so in one empty entry.
+ * it becomes the snapshot's; the log, which does not lead there, is dropped, and begins with one empty
+ * entry that wakes whoever follows.
  */
 const REPLACE = `
 local head = redis.call('HMGET', KEYS[1], 'revision', 'digest', 'snapshot')
@@ -37,6 +38,7 @@ local revision = tonumber(head[1] or '')
 redis.call('PERSIST', KEYS[3])
 redis.call('HSET', KEYS[1], 'snapshot', KEYS[3], 'snapshot_revision', ARGV[1], 'snapshot_digest', ARGV[2], 'parts', ARGV[3])
 if ARGV[4] == '1' or revision == nil then
+  redis.call('DEL', KEYS[2])
   redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[5], '*', 'revision', ARGV[1], 'previous', '', 'digest', ARGV[2], 'edits', '')
   redis.call('HSET', KEYS[1], 'revision', ARGV[1], 'digest', ARGV[2])
 end
@@ -51,21 +53,35 @@ export class RedisPublisher {
     this.#keys = keys
   }
 
-  /** Afterwards Redis has all that the source has. Answers how many changes it was given, or 'snapshot'. */
-  async publish(source: FeedSource): Promise<number | 'snapshot'> {
+  /** What Redis has; null where that is nothing. */
+  async head(): Promise<Head | null> {
+    return headOf(await this.#redis.hgetall(this.#keys.head))
+  }
+
+  /**
+   * Afterwards Redis has all that the source has. Answers how many changes it was given, `snapshot`, or
+   * `replaced` where it had the history of something else.
+   */
+  async publish(source: FeedSource): Promise<number | 'snapshot' | 'replaced'> {
     const newest = await source.head()
     if (newest === null) return 0
     const there = await this.#redis.hgetall(this.#keys.head)
     const known = headOf(there)
     if (known === null || there['snapshot'] === undefined) return this.#replace(source, true)
     if (isSame(known, newest)) return this.#renew(source, there)
-    if (known.revision >= newest.revision) return this.#replace(source, true)
+    if (known.revision >= newest.revision) {
+      await this.#replace(source, true)
+      return 'replaced'
+    }
     const changes = await source.changesAfter(known.revision)
     if (changes === null) return this.#replace(source, true)
     let published = 0
     for (const change of changes) {
-      if (change.edits.length > LARGEST_CHANGE || !(await this.#append(change)))
-        return this.#replace(source, true)
+      if (change.edits.length > LARGEST_CHANGE) return this.#replace(source, true)
+      if (!(await this.#append(change))) {
+        await this.#replace(source, true)
+        return published === 0 && change.previous !== known.digest ? 'replaced' : 'snapshot'
+      }
       published++
     }
     await this.#renew(source, await this.#redis.hgetall(this.#keys.head))

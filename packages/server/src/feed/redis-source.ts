@@ -44,21 +44,28 @@ export class RedisSource implements FeedSource {
 
   async changesAfter(revision: number): Promise<Change[] | null> {
     const changes: Change[] = []
+    let leadsOn = true
     let from = this.#read?.revision === revision ? `(${this.#read.id}` : '-'
     for (;;) {
       const entries = await this.#redis.xrange(this.#keys.log, from, '+', 'COUNT', PAGE)
       for (const entry of entries) {
         const change = changeOf(entry)
-        if (change === null || change.revision <= revision) continue
+        if (change === null) continue
+        if (change.edits === '') {
+          // What comes before was of another history, or is in the snapshot; nothing leads past it.
+          changes.length = 0
+          this.#read = null
+          leadsOn = change.revision <= revision
+          continue
+        }
+        if (change.revision <= revision) continue
         changes.push(change)
         this.#read = { revision: change.revision, id: entry[0] }
       }
       if (entries.length < PAGE) break
       from = `(${entries.at(-1)![0]}`
     }
-    // Large ones are not in the log: only that they are in the snapshot.
-    const isWhole = changes.length > 0 && changes.every(({ edits }) => edits !== '')
-    return isWhole ? changes : null
+    return leadsOn && changes.length > 0 ? changes : null
   }
 
   watch(perhaps: () => void): () => void {

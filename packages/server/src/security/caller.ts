@@ -14,7 +14,7 @@ const INCLUDED: Readonly<Record<Role, readonly Role[]>> = {
 }
 
 export interface Caller {
-  /** For the audit: a token's name, or how it was let in. Never the token. */
+  /** For the audit: a token by name and id, or how it was let in. Never the token. */
   readonly name: string
   /** Whose limit of admin calls it is: a token's id, or an address. */
   readonly id: string
@@ -25,6 +25,14 @@ export interface Caller {
 
 export const DEFAULT_NAMESPACE = 'default'
 
+/** Sluice counts for itself in namespaces that start like this: nobody else's may. */
+const OWN = 'sluice.'
+export const ADMIN_NAMESPACE = `${OWN}admin`
+
+export function isReserved(namespace: string): boolean {
+  return namespace.startsWith(OWN)
+}
+
 export function may(caller: Caller, role: Role): boolean {
   return INCLUDED[caller.role].includes(role)
 }
@@ -33,7 +41,7 @@ export function requireRole(caller: Caller, role: Role): void {
   if (may(caller, role)) return
   throw new ServiceError(
     'forbidden',
-    `this needs the role ${role}; the token ${JSON.stringify(caller.name)} is of role ${caller.role}`,
+    `this needs the role ${role}; ${JSON.stringify(caller.name)} is of role ${caller.role}`,
   )
 }
 
@@ -48,7 +56,7 @@ export function namespaceOf(
   if (namespaces === null || namespaces.has(namespace)) return namespace
   throw new ServiceError(
     'forbidden',
-    `the token ${JSON.stringify(name)} is not for namespace ${JSON.stringify(namespace.slice(0, 64))}`,
+    `${JSON.stringify(name)} is not for namespace ${JSON.stringify(namespace.slice(0, 64))}`,
     { field: 'namespace' },
   )
 }

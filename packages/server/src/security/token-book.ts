@@ -60,7 +60,7 @@ export class TokenBook {
         hash,
         {
           caller: {
-            name,
+            name: `token ${name} (${id})`,
             id,
             role,
             namespaces: namespaces === null ? null : new Set(namespaces),

@@ -154,6 +154,44 @@ describe('the feed in Redis', () => {
     expect(again.rules()).toEqual(rulesOf(history))
   })
 
+  it('follows a database that was restored from an earlier time, and another one in its place', async () => {
+    const keys = newKeys()
+    const publisher = new RedisPublisher(client(), keys)
+    /** The first `count` changes of another, and then its own. */
+    const restored = (from: History, count: number) => {
+      const history = new History()
+      for (const { edits } of from.changes.slice(0, count)) history.commit(JSON.parse(edits))
+      return history
+    }
+    const first = historyOf(1)
+    await publisher.publish(first)
+    first.commit([ruleEdit('abandoned-1', '1/s')])
+    await publisher.publish(first)
+    first.commit([ruleEdit('abandoned-2', '1/s')])
+    await publisher.publish(first)
+    const { follower, rules } = await plane(keys)
+    expect(rules()).toEqual(['r0', 'abandoned-1', 'abandoned-2'])
+    const second = restored(first, 2)
+    expect(await publisher.publish(second)).toBe('replaced')
+    second.commit([ruleEdit('new-1', '1/s')])
+    expect(await publisher.publish(second)).toBe(1)
+    await until('it has the restored one', () => follower.head.digest === second.state.head.digest)
+    expect(rules()).toEqual(['r0', 'new-1'])
+    for (let i = 2; i < 6; i++) {
+      second.commit([ruleEdit(`new-${i}`, '1/s')])
+      await publisher.publish(second)
+    }
+    await until('it goes on', () => follower.head.digest === second.state.head.digest)
+    expect(rules()).toEqual(rulesOf(second))
+    const fresh = await plane(keys)
+    expect(fresh.rules()).toEqual(rulesOf(second))
+    // The same revision, and a longer history, of something else altogether.
+    const third = historyOf(9)
+    expect(await publisher.publish(third)).toBe('replaced')
+    await until('it has the other', () => follower.head.digest === third.state.head.digest)
+    expect(rules()).toEqual(rulesOf(third))
+  })
+
   it('makes a new snapshot when the log has become long, and lets the old one go', async () => {
     const keys = newKeys()
     const history = historyOf(2)
