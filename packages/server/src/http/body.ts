@@ -1,8 +1,12 @@
 /** JSON bodies, read in words: what is wrong names the field and what was expected. */
 import { didYouMean, quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
+import { DEEPEST, isDeep } from '../nesting.js'
 
 export type Body = Readonly<Record<string, unknown>>
+
+/** Bodies up to here are seen through at once; who reads longer ones does it a part at a time. */
+const SEEN_AT_ONCE = 524_288
 
 export function badField(field: string, message: string): ServiceError {
   return new ServiceError('bad_request', `${field} ${message}`, { field })
@@ -17,8 +21,11 @@ export function parseBody(text: string): Body {
     const why = error instanceof Error ? error.message : String(error)
     throw new ServiceError('bad_request', `the body is not JSON: ${quote(why).slice(1, -1)}`)
   }
+  if (text.length <= SEEN_AT_ONCE && isDeep(body))
+    throw new ServiceError('bad_request', `the body is nested more than ${DEEPEST} deep`)
   if (isBody(body)) return body
-  throw new ServiceError('bad_request', `the body is ${quote(body)}; expected an object`)
+  const what = Array.isArray(body) ? 'a list' : quote(body)
+  throw new ServiceError('bad_request', `the body is ${what}; expected an object`)
 }
 
 export function isBody(value: unknown): value is Body {
