@@ -85,7 +85,10 @@ const usually = <T>(standard: T, kind: Kind<T>, help: string, more: More = {}) =
 })
 
 export const SETTINGS = {
-  rules: optional(file, 'the rules file; sluice.yaml of the working folder where there is one'),
+  rules: optional(
+    file,
+    'the rules file (sluice.yaml of the working folder where there is one), or feed: follow a control plane over Redis',
+  ),
   redis: optional(
     url,
     'counters in this Redis, shared: redis://, redis+cluster:// or redis+sentinel://',
@@ -98,8 +101,20 @@ export const SETTINGS = {
     whole(1, 1_000_000),
     'how many instances share the limits, until they have counted each other',
   ),
-  database: optional(url, 'rules in this PostgreSQL', { also: ['DATABASE_URL'] }),
-  data: usually('.sluice', folder, 'where counters are kept that are not in Redis'),
+  database: optional(
+    url,
+    'rules, history and usage in this PostgreSQL; without it and without a rules file in --data',
+    { also: ['DATABASE_URL'] },
+  ),
+  data: usually(
+    '.sluice',
+    folder,
+    'where counters are kept that are not in Redis, the embedded database, and the last known rules',
+  ),
+  'audit-days': usually(90, whole(1, 36_500), 'days that the audit is kept'),
+  'violations-days': usually(30, whole(1, 36_500), 'days that violations are kept'),
+  'usage-days': usually(30, whole(1, 36_500), 'days that usage is kept by the minute'),
+  'usage-history-days': usually(365, whole(1, 36_500), 'days that usage is kept by the day'),
   'max-keys': usually(1_000_000, whole(1, 2 ** 31), 'counters kept in memory at most'),
   host: usually(
     '127.0.0.1',

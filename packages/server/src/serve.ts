@@ -5,19 +5,20 @@
 import { rmSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { RuleSet } from '@sluice/limiter'
+import { adminLimit } from './admin-limit.js'
 import { openApiDocument } from './api.js'
 import { type Settings, UsageError } from './config.js'
 import { type Backing, openBacking } from './counters/backing.js'
 import { Decisions, type Observer } from './decisions.js'
 import { OrdinaryAnswers } from './http/answers.js'
 import { Vouchers } from './receipts/vouchers.js'
-import { type LoadedRules, loadRules, type RefusedRules } from './rules-file/load-rules.js'
-import { watchRules } from './rules-file/watched-rules.js'
+import type { RefusedRules } from './rules-file/load-rules.js'
 import { Gate } from './security/gate.js'
 import { TlsCertificates } from './security/tls-files.js'
 import { TokenBook } from './security/token-book.js'
-import { senseOf } from './startup-sense.js'
+import { Started } from './started.js'
+import { type RulesFrom, senseOf } from './startup-sense.js'
+import { firstRules, openSupply, type Supply } from './supply.js'
 import { Denials } from './telemetry/denials.js'
 import type { Log } from './telemetry/log.js'
 import { Meter } from './telemetry/meter.js'
@@ -32,18 +33,6 @@ import { VERSION } from './version.js'
 /** All of it is over within ten seconds: the delay before, this, and the writing of counters. */
 const CLOSE_WITHIN_MS = 4000
 
-/** The first rules are faulty: nothing was started. */
-export class FaultyRules extends Error {
-  readonly file: string
-  readonly refused: RefusedRules
-
-  constructor(file: string, refused: RefusedRules) {
-    super(`${file} is refused`)
-    this.file = file
-    this.refused = refused
-  }
-}
-
 export interface ServeParts {
   readonly settings: Settings
   readonly log: Log
@@ -53,31 +42,13 @@ export interface ServeParts {
 
 export interface Service {
   readonly tenants: Tenants
-  readonly rulesFile: string | null
+  readonly rules: RulesFrom
+  /** Where history is kept; null where it is not. */
+  readonly history: string | null
   readonly backing: Backing
   /** Where it listens: `127.0.0.1:4290`, and the path of a socket. */
   readonly addresses: readonly string[]
   stop(): Promise<void>
-}
-
-/** What has been started, to be ended in reverse. */
-class Started {
-  readonly #ends: (() => Promise<void> | void)[] = []
-
-  add(end: () => Promise<void> | void): void {
-    this.#ends.push(end)
-  }
-
-  /** All of it, whatever goes wrong with one. */
-  async end(failed: (error: unknown) => void): Promise<void> {
-    for (const end of this.#ends.splice(0).toReversed()) {
-      try {
-        await end()
-      } catch (error) {
-        failed(error)
-      }
-    }
-  }
 }
 
 /** Rejects with UsageError, FaultyRules or what went wrong; then nothing is left running. */
@@ -93,18 +64,12 @@ export async function serve(parts: ServeParts): Promise<Service> {
 
 async function start(parts: ServeParts, started: Started): Promise<Service> {
   const { settings, log } = parts
-  const { rulesFile, token } = senseOf(settings)
-  const loaded = rulesFile === null ? null : await firstRules(rulesFile)
-  if (loaded === null) log.warn('there are no rules: everything is allowed', { code: 'no_rules' })
-  for (const warning of loaded?.warnings ?? []) log.warn(warning)
+  const sense = senseOf(settings)
+  const loaded = await firstRules(sense)
 
   const backing = await openBacking(settings, log)
   started.add(() => backing.close())
-  const rules = loaded?.rules ?? RuleSet.compile({})
   const tenants = new Tenants(backing.store)
-  await tenants.use(rules)
-  tenants.home = rules.namespace
-  tenants.revision = 1
   started.add(() => backing.store.close())
   const vouchers = new Vouchers({
     secret: backing.secret,
@@ -114,11 +79,18 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   await backing.shareSecret((secret) => vouchers.adopt(secret))
 
   const meter = new Meter()
+  const tokens = new TokenBook()
+  const supply = await openSupply(
+    { ...parts, sense, tenants, tokens, meter, backing, started },
+    loaded,
+  )
   const denials = new Denials(log)
   started.add(() => denials.close())
+  const { tally } = supply
   const observer: Observer = {
     decided: (decision, request, namespace) => {
       meter.decided(decision, request, namespace)
+      tally?.decided(decision, request, namespace)
       if (!decision.allowed) denials.note(decision, namespace)
     },
     took: (transport, seconds, count) => meter.took(transport, seconds, count),
@@ -128,11 +100,12 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   const servers: RestServer[] = []
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   const readiness = (): Readiness =>
-    phase === 'ready' ? readyNow(tenants, backing) : { ready: false, reason: phase }
+    phase === 'ready' ? readyNow(tenants, backing, supply) : { ready: false, reason: phase }
   const metrics = metricsOf({
     meter,
     version: VERSION,
     revision: () => tenants.revision,
+    supply: () => supply.reading(),
     connections: () => servers.reduce((sum, server) => sum + server.connections, 0),
     store: () => backing.reading(),
     memory: () => backing.size(),
@@ -143,9 +116,10 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   }
   const routes = [
     ...decisionRoutes(decisions),
+    ...supply.routes,
     ...operatingRoutes({ readiness, metrics, openApi: openApiDocument(VERSION) }),
   ]
-  const answers = new OrdinaryAnswers(routes, failed)
+  const answers = new OrdinaryAnswers(routes, failed, adminLimit(backing.store))
   const certificates = certificatesOf(settings, log)
   started.add(() => certificates?.close())
 
@@ -168,16 +142,11 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   started.add(async () => {
     await Promise.all(servers.map((server) => server.close(CLOSE_WITHIN_MS)))
   })
-  const tokens = new TokenBook()
   const { host, port, socket } = settings
-  const addresses = [await listen(new Gate(token, tokens), { host, port })]
+  const addresses = [await listen(new Gate(sense.token, tokens), { host, port })]
   if (socket !== undefined) {
     await removeStale(socket)
-    addresses.push(await listen(new Gate(token, tokens, true), { path: socket }))
-  }
-  if (loaded !== null) {
-    const watched = follow(rulesFile!, loaded, tenants, meter, parts)
-    started.add(() => watched.close())
+    addresses.push(await listen(new Gate(sense.token, tokens, true), { path: socket }))
   }
   phase = 'ready'
 
@@ -188,53 +157,47 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
     await started.end(failed)
   }
   let stopping: Promise<void> | undefined
-  return { tenants, rulesFile, backing, addresses, stop: () => (stopping ??= stop()) }
-}
-
-async function firstRules(file: string): Promise<LoadedRules> {
-  const loaded = await loadRules(file)
-  if ('faults' in loaded) throw new FaultyRules(file, loaded)
-  return loaded
-}
-
-function follow(
-  file: string,
-  loaded: LoadedRules,
-  tenants: Tenants,
-  meter: Meter,
-  parts: ServeParts,
-) {
-  const { log, refused } = parts
-  return watchRules(
-    file,
-    async (event) => {
-      if ('faults' in event) return refused(file, event, tenants.revision)
-      const { namespace } = event.rules
-      if (namespace !== tenants.home)
-        throw new UsageError(
-          `the rules are of namespace ${namespace}, and ${tenants.home} is served; a restart changes that`,
-        )
-      if (event.changes.length > 0) {
-        await tenants.use(event.rules)
-        tenants.revision++
-        meter.use(event.rules)
-      }
-      for (const warning of event.warnings) log.warn(warning)
-      const { revision } = tenants
-      log.info(`rules of ${file} are in force`, { revision, count: event.rules.size })
-      for (const change of event.changes) log.info(change, { revision })
-    },
-    { loaded },
-  )
-}
-
-function readyNow(tenants: Tenants, backing: Backing): Readiness {
-  const breaker = backing.reading()?.breaker
   return {
-    ready: true,
+    tenants,
+    rules: sense.rules,
+    history: supply.history,
+    backing,
+    addresses,
+    stop: () => (stopping ??= stop()),
+  }
+}
+
+function readyNow(tenants: Tenants, backing: Backing, supply: Supply): Readiness {
+  const { feed, planes, database, isDatabaseAway } = supply.reading()
+  const breaker = backing.reading()?.breaker
+  const state: Readiness = {
+    ready: supply.isKnown(),
     rules: { revision: tenants.revision, count: tenants.size },
     store: breaker === undefined ? { kind: backing.kind } : { kind: backing.kind, breaker },
+    ...(feed === null
+      ? {}
+      : {
+          feed: {
+            revision: feed.revision,
+            head: feed.head,
+            lag_seconds: feed.lag,
+            away: feed.isAway,
+          },
+        }),
+    ...(database === null ? {} : { database: { kind: database, away: isDatabaseAway === true } }),
+    ...(planes.length === 0
+      ? {}
+      : {
+          planes: planes.map(({ instance, host, revision, lag, seen }) => ({
+            instance,
+            host,
+            revision,
+            lag_seconds: lag,
+            seen_seconds: seen,
+          })),
+        }),
   }
+  return state.ready ? state : { ...state, reason: 'no rules are known yet' }
 }
 
 function certificatesOf(settings: Settings, log: Log): TlsCertificates | null {

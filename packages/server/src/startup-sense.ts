@@ -6,9 +6,20 @@ import { Token } from './security/token.js'
 
 export const STANDARD_FILE = 'sluice.yaml'
 
+/** Where rules come from, and where there is a database besides. */
+export type RulesFrom =
+  | { readonly kind: 'file'; readonly file: string }
+  | { readonly kind: 'database' }
+  | { readonly kind: 'feed' }
+
+export type DatabaseAt =
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'embedded'; readonly folder: string }
+
 export interface Sense {
-  /** Null: there are no rules. */
-  readonly rulesFile: string | null
+  readonly rules: RulesFrom
+  /** Null: this instance only decides. */
+  readonly database: DatabaseAt | null
   readonly token: Token | null
 }
 
@@ -16,16 +27,39 @@ export function senseOf(settings: Settings): Sense {
   const token = tokenOf(settings)
   requireSafeHost(settings, token)
   requireTlsPair(settings)
-  if (settings.database !== undefined)
-    throw new UsageError('--database is not in this version yet: rules come from a file')
-  if (settings.rules === 'feed')
-    throw new UsageError('--rules feed is not in this version yet: rules come from a file')
-  const rulesFile = settings.rules ?? (existsSync(STANDARD_FILE) ? STANDARD_FILE : null)
-  if (rulesFile === null && settings.redis !== undefined)
+  const rules = rulesFrom(settings)
+  return { rules, database: databaseAt(settings, rules), token }
+}
+
+function rulesFrom({ rules, redis, database }: Settings): RulesFrom {
+  if (rules === 'feed') {
+    if (redis === undefined)
+      throw new UsageError('--rules feed follows a control plane over Redis: give --redis URL')
+    if (database !== undefined)
+      throw new UsageError('--rules feed opens no database: leave --database out, or --rules')
+    return { kind: 'feed' }
+  }
+  const file = rules ?? (existsSync(STANDARD_FILE) ? STANDARD_FILE : null)
+  if (file !== null) return { kind: 'file', file }
+  if (redis !== undefined && database === undefined)
     throw new UsageError(
-      `--redis shares counters, and instances without the same rules would disagree. Give --rules FILE, or put a ${STANDARD_FILE} here (sluice init makes one)`,
+      `--redis shares counters, and instances without the same rules would disagree. Give --rules FILE (sluice init makes one), --database URL for rules in PostgreSQL, or --rules feed to follow a control plane`,
     )
-  return { rulesFile, token }
+  return { kind: 'database' }
+}
+
+function databaseAt({ database, data, dev }: Settings, { kind }: RulesFrom): DatabaseAt | null {
+  if (database !== undefined) {
+    requireDatabaseUrl(database)
+    return { kind: 'postgres', url: database }
+  }
+  const isWanted = kind === 'database' || (kind === 'file' && dev)
+  return isWanted ? { kind: 'embedded', folder: data } : null
+}
+
+function requireDatabaseUrl(url: string): void {
+  if (/^postgres(ql)?:\/\/./.test(url)) return
+  throw new UsageError('--database is no address such as postgres://user:password@host:5432/sluice')
 }
 
 function tokenOf({ token }: Settings): Token | null {

@@ -91,8 +91,15 @@ describe('a process', () => {
     for (const [args, words] of [
       [['--host', '0.0.0.0'], 'SLUICE_TOKEN'],
       [['--redis', 'redis://127.0.0.1:1'], '--rules FILE'],
+      [['--redis', 'redis://127.0.0.1:1'], '--database URL'],
+      [['--redis', 'redis://127.0.0.1:1'], '--rules feed'],
+      [['--rules', 'feed'], 'give --redis URL'],
+      [
+        ['--rules', 'feed', '--redis', 'redis://127.0.0.1:1', '--database', 'postgres://x/y'],
+        'opens no database',
+      ],
       [['--port', 'x'], '--port is "x"; expected a whole number from 0 to 65535'],
-      [['--database', 'postgres://x'], 'not in this version'],
+      [['--database', 'mysql://x/y'], 'postgres://user:password@host:5432/sluice'],
     ] as const) {
       const sluice = new SluiceProcess(['serve', ...args])
       expect((await sluice.ended).code).toBe(2)

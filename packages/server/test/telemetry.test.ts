@@ -50,7 +50,7 @@ describe('metrics', () => {
       'namespace="default",rule="",scope="",outcome="exempt"': 1,
       'namespace="default",rule="",scope="",outcome="blocked"': 1,
     })
-    expect(text).toMatch(/^sluice_rule_peak_use_ratio\{rule="few"\} 1$/m)
+    expect(text).toMatch(/^sluice_rule_peak_use_ratio\{namespace="default",rule="few"\} 1$/m)
     expect(text).toMatch(/^sluice_decision_duration_seconds_count\{transport="rest"\} 11$/m)
     expect(text).toMatch(/^sluice_rules_revision 1$/m)
     const said = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
@@ -101,7 +101,9 @@ describe('metrics of rules that change', () => {
       for (let i = 0; i < 120; i++) await own.post('/v1/check', { subject, resource: `/r${i}` })
     }
     const { text } = await own.get('/metrics')
-    expect(text.match(/^sluice_rule_peak_use_ratio\{rule="same"\}/gm)).toHaveLength(1)
+    expect(
+      text.match(/^sluice_rule_peak_use_ratio\{namespace="default",rule="same"\}/gm),
+    ).toHaveLength(1)
     expect(text).not.toContain('_other')
     expect(text).toContain('rule="g2-119"')
     const said = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })

@@ -8,11 +8,12 @@ import type { Terminal } from './terminal.js'
 const LOADED_AT = performance.now()
 
 export function banner(service: Service, settings: Settings, { paint }: Terminal): string {
-  const { tenants, rulesFile, backing, addresses } = service
+  const { tenants, rules, history, backing, addresses } = service
   const [address, socket] = addresses
   const scheme = settings.tlsCert === undefined ? 'http' : 'https'
   const seconds = ((performance.now() - LOADED_AT) / 1000).toFixed(1)
   const count = tenants.size
+  const rulesText = count === 1 ? '1 rule' : `${count} rules`
   const lines: [string, string][] = [
     [
       'REST',
@@ -20,9 +21,11 @@ export function banner(service: Service, settings: Settings, { paint }: Terminal
     ],
     [
       'rules',
-      rulesFile === null
-        ? 'none: everything is allowed             sluice init makes a file'
-        : `${rulesFile}, ${count === 1 ? '1 rule' : `${count} rules`}; saving applies`,
+      rules.kind === 'file'
+        ? `${rules.file}, ${rulesText}; saving applies`
+        : rules.kind === 'feed'
+          ? `of a control plane, ${rulesText}; followed over Redis`
+          : `of the database, ${rulesText}`.padEnd(38) + ' sluice rules apply FILE',
     ],
     [
       'counters',
@@ -30,6 +33,9 @@ export function banner(service: Service, settings: Settings, { paint }: Terminal
         ? `Redis ${backing.name}, shared`
         : `memory, kept in ${backing.name}/`.padEnd(38) + ' REDIS_URL shares them',
     ],
+    ...(history === null
+      ? []
+      : ([['history', historyText(history, settings)]] as [string, string][])),
     [
       'access',
       settings.token === undefined
@@ -43,6 +49,11 @@ export function banner(service: Service, settings: Settings, { paint }: Terminal
   const url = address!.replace(/^127\.0\.0\.1:/, 'localhost:')
   const body = `'{"subject":{"user":"ada"},"resource":"/hello"}'`
   return `${head}${text}Try: curl -i ${url}/v1/check -d ${body}\n`
+}
+
+function historyText(history: string, { database, data }: Settings): string {
+  if (database !== undefined) return history
+  return `PGlite in ${data}/`.padEnd(38) + ' DATABASE_URL: PostgreSQL'
 }
 
 /** What goes on while Redis does not answer. */

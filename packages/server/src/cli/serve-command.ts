@@ -5,7 +5,8 @@ import { isSecret, SETTINGS, type Settings, UsageError } from '../config.js'
 import { CountersError } from '../counters/counters-error.js'
 import type { RefusedRules } from '../rules-file/load-rules.js'
 import { printFaults } from '../rules-file/print-faults.js'
-import { FaultyRules, type Service, serve } from '../serve.js'
+import { type Service, serve } from '../serve.js'
+import { FaultyRules } from '../supply.js'
 import { Log } from '../telemetry/log.js'
 import { banner, startedDegraded } from './banner.js'
 import { CommandError } from './exit-codes.js'
@@ -32,6 +33,7 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof SETTINGS)[]>> = {
     'data',
     'max-keys',
   ],
+  'Kept in the database:': ['audit-days', 'violations-days', 'usage-days', 'usage-history-days'],
   'Listening:': ['host', 'port', 'socket', 'tls-cert', 'tls-key', 'tls-client-ca'],
   'Connections:': [
     'max-connections',
@@ -51,7 +53,9 @@ export function addServe(program: Command, terminal: Terminal): void {
     program
       .command('serve')
       .summary('start the server')
-      .description('Starts the server: decides over REST, by the rules of a file.')
+      .description(
+        'Starts the server: decides over REST, by the rules of a file, a database or a feed.',
+      )
       .configureHelp({ showGlobalOptions: false }),
   )
   for (const name of Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) {

@@ -173,19 +173,21 @@ export class Meter implements Observer {
   }
 
   /** How full the fullest subject of each rule was within the last minute or two. */
-  *peaks(now: number): IterableIterator<{ rule: string; ratio: number }> {
+  *peaks(now: number): IterableIterator<{ namespace: string; rule: string; ratio: number }> {
     if (now >= this.#minuteEnds) {
       const isRecent = now < this.#minuteEnds + MINUTE_MS
       this.#peaksBefore = isRecent ? this.#peaks : new Float64Array(this.#peaks.length)
       this.#peaks = new Float64Array(this.#peaks.length)
       this.#minuteEnds = now + MINUTE_MS
     }
-    const byRule = new Map<string, number>()
-    for (const [slot, { rule }] of this.labels.entries()) {
-      const ratio = Math.max(this.#peaks[slot]!, this.#peaksBefore[slot]!)
-      if (ratio > 0) byRule.set(rule, Math.max(ratio, byRule.get(rule) ?? 0))
+    // A rule may have been of another scope a moment ago.
+    const byRule = new Map<string, { namespace: string; rule: string; ratio: number }>()
+    for (const [slot, { namespace, rule }] of this.labels.entries()) {
+      const ratio = Math.min(1, Math.max(this.#peaks[slot]!, this.#peaksBefore[slot]!))
+      const key = `${namespace}|${rule}`
+      if (ratio > (byRule.get(key)?.ratio ?? 0)) byRule.set(key, { namespace, rule, ratio })
     }
-    for (const [rule, ratio] of byRule) yield { rule, ratio: Math.min(1, ratio) }
+    yield* byRule.values()
   }
 
   /** These rules are in force in their namespace: the places of others may be taken. */

@@ -10,7 +10,32 @@ export const METRICS = {
   rules_revision: {
     type: 'gauge',
     labels: [],
-    help: 'Counts the changes of rules since the start.',
+    help: 'Of the rules in force: their revision in the database, or how often the file has changed.',
+  },
+  feed_lag_seconds: {
+    type: 'gauge',
+    labels: [],
+    help: 'For how long there has been a newer revision than the one in force here.',
+  },
+  feed_away: {
+    type: 'gauge',
+    labels: [],
+    help: '1 while the source of rules cannot be asked; the last known ones are in force.',
+  },
+  plane_revision: {
+    type: 'gauge',
+    labels: ['instance', 'host'],
+    help: 'The revision in force on every instance that follows the same feed.',
+  },
+  plane_lag_seconds: {
+    type: 'gauge',
+    labels: ['instance', 'host'],
+    help: 'For how long each of them has known of a newer revision.',
+  },
+  database_away: {
+    type: 'gauge',
+    labels: [],
+    help: '1 while the database cannot be asked; deciding goes on.',
   },
   decisions_total: {
     type: 'counter',
@@ -24,7 +49,7 @@ export const METRICS = {
   },
   rule_peak_use_ratio: {
     type: 'gauge',
-    labels: ['rule'],
+    labels: ['namespace', 'rule'],
     help: 'How full the fullest subject of a rule was within the last two minutes.',
   },
   decision_duration_seconds: {
@@ -55,6 +80,16 @@ export const METRICS = {
     type: 'gauge',
     labels: [],
     help: "How far the store's clock is ahead.",
+  },
+  usage_lost_total: {
+    type: 'counter',
+    labels: ['where'],
+    help: 'Decisions whose counts are lost: given up by this instance, or gone on their way to this control plane, of all instances.',
+  },
+  usage_lag_seconds: {
+    type: 'gauge',
+    labels: ['where'],
+    help: 'How old the oldest counts are that wait in this instance, and the newest were that this control plane stored.',
   },
 } as const satisfies Record<string, MetricEntry>
 

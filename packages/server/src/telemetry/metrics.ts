@@ -19,12 +19,35 @@ export interface StoreReading {
   readonly errors: ReadonlyMap<string, number>
 }
 
+/** What usage says of itself where it is sent, or stored. */
+export interface UsageReading {
+  /** Decisions whose counts are lost. */
+  readonly lost: number
+  readonly lagMs: number
+}
+
+/** How the rules come here, where they come from a control plane, and what is told back. */
+export interface SupplyReading {
+  readonly feed: { readonly lag: number; readonly isAway: boolean } | null
+  readonly planes: readonly {
+    readonly instance: string
+    readonly host: string
+    readonly revision: number
+    readonly lag: number
+  }[]
+  /** Null: there is none. */
+  readonly isDatabaseAway: boolean | null
+  /** Where usage is counted, and where it is stored. */
+  readonly usage: { readonly instance?: UsageReading; readonly control?: UsageReading }
+}
+
 /** Everything that is read when metrics are asked for. */
 export interface Readings {
   readonly meter: Meter
   readonly version: string
   readonly revision: () => number
   readonly connections: () => number
+  readonly supply: () => SupplyReading
   readonly store: () => StoreReading | null
   /** Keys and bytes of the counters in memory; null where they are elsewhere. */
   readonly memory: () => { keys: number; bytes: number; evicted: number } | null
@@ -67,7 +90,8 @@ export function metricsOf(readings: Readings): Registry {
     DEGRADED_REASONS.map((reason, i) => ({ labels: { reason }, value: meter.degraded[i]! })),
   )
   add('rule_peak_use_ratio', function* () {
-    for (const { rule, ratio } of meter.peaks(Date.now())) yield { labels: { rule }, value: ratio }
+    for (const { namespace, rule, ratio } of meter.peaks(Date.now()))
+      yield { labels: { namespace, rule }, value: ratio }
   })
   add('decision_duration_seconds', () =>
     histograms('sluice_decision_duration_seconds', 'transport', meter.durations),
@@ -81,6 +105,7 @@ export function metricsOf(readings: Readings): Registry {
   add('memory_bytes', memory('bytes'))
   add('memory_evicted_total', memory('evicted'))
   addStore(add, readings)
+  addSupply(add, readings)
   return registry
 }
 
@@ -107,6 +132,35 @@ function addStore(add: Add, readings: Readings): void {
     const ahead = readings.store()?.clockAheadMs ?? null
     return ahead === null ? [] : [{ labels: {}, value: ahead / 1000 }]
   })
+}
+
+function addSupply(add: Add, { supply }: Readings): void {
+  const one = (value: number | undefined | null): Value[] =>
+    value === undefined || value === null ? [] : [{ labels: {}, value }]
+  const yes = (is: boolean | undefined | null) => one(is === undefined || is === null ? null : +is)
+  add('feed_lag_seconds', () => one(supply().feed?.lag))
+  add('feed_away', () => yes(supply().feed?.isAway))
+  add('database_away', () => yes(supply().isDatabaseAway))
+  const usage = (pick: (reading: UsageReading) => number) => () =>
+    Object.entries(supply().usage).map(([where, reading]) => ({
+      labels: { where },
+      value: pick(reading),
+    }))
+  add(
+    'usage_lost_total',
+    usage(({ lost }) => lost),
+  )
+  add(
+    'usage_lag_seconds',
+    usage(({ lagMs }) => lagMs / 1000),
+  )
+  const planes = (pick: 'revision' | 'lag') => () =>
+    supply().planes.map(({ instance, host, ...plane }) => ({
+      labels: { instance, host },
+      value: plane[pick],
+    }))
+  add('plane_revision', planes('revision'))
+  add('plane_lag_seconds', planes('lag'))
 }
 
 function* histograms(

@@ -1,12 +1,32 @@
 /** What operators and their tools ask: health, readiness, metrics, and the interface's own description. */
 import type { Registry } from 'prom-client'
+import { ServiceError } from '../../error-codes.js'
 import type { Route } from '../../http/route.js'
+import { may } from '../../security/caller.js'
 
 export interface Readiness {
   readonly ready: boolean
   readonly reason?: string
   readonly rules?: { readonly revision: number; readonly count: number }
   readonly store?: { readonly kind: 'memory' | 'redis'; readonly breaker?: string }
+  /** Where rules come from a control plane: how far this instance has come. */
+  readonly feed?: {
+    readonly revision: number
+    readonly head: number
+    readonly lag_seconds: number
+    readonly away: boolean
+  }
+  readonly database?: { readonly kind: 'postgres' | 'embedded'; readonly away: boolean }
+  /** Of those who may look: every instance that follows the same feed. */
+  readonly planes?: readonly PlaneReadiness[]
+}
+
+export interface PlaneReadiness {
+  readonly instance: string
+  readonly host: string
+  readonly revision: number
+  readonly lag_seconds: number
+  readonly seen_seconds: number
 }
 
 export interface OperatingParts {
@@ -26,15 +46,21 @@ export function operatingRoutes({ readiness, metrics, openApi }: OperatingParts)
   })
   return [
     get('/healthz', 'anyone', () => ({ status: 200, body: { status: 'ok' } })),
-    get('/readyz', 'anyone', () => {
-      const body = readiness()
+    get('/readyz', 'anyone', ({ caller }) => {
+      const { planes, ...own } = readiness()
+      const isTold = may(caller, 'reader') && caller.namespaces === null && planes !== undefined
+      const body = isTold ? { ...own, planes } : own
       return { status: body.ready ? 200 : 503, body }
     }),
-    get('/metrics', 'reader', async () => ({
-      status: 200,
-      body: await metrics.metrics(),
-      contentType: metrics.contentType,
-    })),
+    get('/metrics', 'reader', async ({ caller }) => {
+      if (caller.namespaces !== null)
+        throw new ServiceError(
+          'forbidden',
+          'metrics are of all namespaces, and the token is for some of them only',
+        )
+      const body = await metrics.metrics()
+      return { status: 200, body, contentType: metrics.contentType }
+    }),
     get('/v1/openapi.json', 'reader', () => ({ status: 200, body: document })),
   ]
 }

@@ -227,6 +227,26 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
         { kind: { type: 'string', enum: ['memory', 'redis'] }, breaker: text('Of Redis.') },
         ['kind'],
       ),
+      feed: object({
+        revision: count('In force here.', Number.MAX_SAFE_INTEGER),
+        head: count('The newest that is known of.', Number.MAX_SAFE_INTEGER),
+        lag_seconds: seconds('For how long there has been a newer one.'),
+        away: { type: 'boolean', description: 'Its source cannot be asked.' },
+      }),
+      database: object({
+        kind: { type: 'string', enum: ['postgres', 'embedded'] },
+        away: { type: 'boolean', description: 'It cannot be asked.' },
+      }),
+      planes: listOf(
+        object({
+          instance: text('One process.'),
+          host: text('The machine it runs on.'),
+          revision: count('In force there.', Number.MAX_SAFE_INTEGER),
+          lag_seconds: seconds('For how long it has known of a newer one.'),
+          seen_seconds: seconds('How long ago it said so.'),
+        }),
+        { description: 'Every instance that follows the same feed; for those who may look.' },
+      ),
     },
     ['ready'],
   ),
