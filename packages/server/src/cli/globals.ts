@@ -12,8 +12,10 @@ export interface Globals {
   readonly namespace: string | undefined
   /** One JSON document on stdout. */
   readonly json: boolean
-  /** Nobody is to be asked. */
+  /** It is to be done without asking back. */
   readonly yes: boolean
+  /** Somebody may be asked back. */
+  readonly input: boolean
 }
 
 export function addGlobals(program: Command): void {
@@ -34,6 +36,7 @@ export function globalsOf(command: Command, { environment }: Terminal): Globals 
     namespace?: string
     json?: boolean
     yes?: boolean
+    input?: boolean
   }>()
   const said = (name: string) => environment[name] || undefined
   const server = stated.server ?? said('SLUICE_SERVER')
@@ -44,5 +47,6 @@ export function globalsOf(command: Command, { environment }: Terminal): Globals 
     namespace: stated.namespace,
     json: stated.json === true,
     yes: stated.yes === true,
+    input: stated.input !== false,
   }
 }

@@ -11,9 +11,13 @@ import { addExplain } from './explain-command.js'
 import { addGlobals } from './globals.js'
 import { addHelp } from './help-command.js'
 import { addInit } from './init-command.js'
+import { addMigrate } from './migrate-command.js'
 import { addRules } from './rules-command.js'
 import { addServe } from './serve-command.js'
+import { addSubject } from './subject-command.js'
 import type { Terminal } from './terminal.js'
+import { addToken } from './token-command.js'
+import { addViolations } from './violations-command.js'
 
 export function programOf(terminal: Terminal, setExitCode: SetExitCode): Command {
   const program = new Command('sluice')
@@ -36,6 +40,10 @@ export function programOf(terminal: Terminal, setExitCode: SetExitCode): Command
   addCheck(program, terminal, setExitCode)
   addExplain(program, terminal, setExitCode)
   addRules(program, terminal, setExitCode)
+  addSubject(program, terminal, setExitCode)
+  addViolations(program, terminal)
+  addToken(program, terminal)
+  addMigrate(program, terminal, setExitCode)
   addDoctor(program, terminal, setExitCode)
   addBench(program, terminal)
   addCompletion(program, terminal)
@@ -49,9 +57,13 @@ New here: sluice init, then sluice serve --dev`,
   return program
 }
 
+/** Commands of a command, one beside the other, are named while they are few. */
+const LONGEST_TERM = 20
+
 /** A command in the list of its parent's: with what it takes, or with its own commands. */
 function termOf(command: Command): string {
-  const own = command.commands.map((one) => one.name()).join('|')
+  const names = command.commands.map((one) => one.name()).join('|')
+  const own = names.length > LONGEST_TERM ? '<command>' : names
   const words = command.registeredArguments.map((argument) => {
     const name = argument.variadic ? `${argument.name()}...` : argument.name()
     return argument.required ? `<${name}>` : `[${name}]`

@@ -21,10 +21,54 @@ export interface Decider {
   post(path: string, body: Json): Promise<Answer>
 }
 
+/** What goes with a question besides its path. */
+export interface Asking {
+  readonly body?: Json
+  /** The version that is to be changed. */
+  readonly ifMatch?: string
+  /** How long the answer may take, where that may be long. */
+  readonly withinMs?: number
+}
+
+/** An answer that is well, with the version of what it is about. */
+export interface Versioned extends Answer {
+  readonly etag: string | null
+}
+
+/** The server said no, by one of its codes. */
+export class Refusal extends CommandError {
+  readonly code: string
+
+  constructor(code: string, message: string, exitCode: number) {
+    super(message, exitCode)
+    this.code = code
+  }
+}
+
+/** Where something is asked for: what is undefined is left out. */
+export function pathOf(
+  segments: readonly string[],
+  query: Readonly<Record<string, string | number | undefined>> = {},
+): string {
+  const path = segments.map(encodeURIComponent).join('/')
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) search.set(name, String(value))
+  return `/v1/${path}${search.size === 0 ? '' : `?${search.toString()}`}`
+}
+
 interface Raw {
   readonly status: number
   readonly type: string
   readonly text: string
+  readonly etag: string | null
+}
+
+/** What else a status means for the command; failed where it is not here. */
+const EXIT_CODES: Readonly<Record<number, number>> = {
+  400: EXIT.usage,
+  403: EXIT.notAuthorised,
+  422: EXIT.invalidRules,
 }
 
 const WITHIN_MS = 10_000
@@ -42,6 +86,27 @@ export class ServerClient implements Decider {
     this.#token = token
     if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
       throw new UsageError('the token has characters that no header can carry')
+  }
+
+  /** Any route; whatever is not 2xx is thrown in words. */
+  async ask(method: string, path: string, asking: Asking = {}): Promise<Versioned> {
+    const text = asking.body === undefined ? null : JSON.stringify(asking.body)
+    const raw = await this.#ask(method, path, text, asking)
+    const answer = raw.status === 204 ? {} : this.#json(raw)
+    if (raw.status >= 300) throw this.#refusal(raw.status, answer)
+    return { status: raw.status, body: answer, etag: raw.etag }
+  }
+
+  /** The items of a list, page after page. */
+  async *items(path: string): AsyncIterableIterator<Json> {
+    const sign = path.includes('?') ? '&' : '?'
+    let more = ''
+    do {
+      const { body } = await this.ask('GET', path + more)
+      yield* listIn(body)
+      const { next } = body
+      more = typeof next === 'string' ? `${sign}cursor=${encodeURIComponent(next)}` : ''
+    } while (more !== '')
   }
 
   /** A decision or another body of 2xx; everything else is thrown in words. */
@@ -82,16 +147,16 @@ export class ServerClient implements Decider {
   }
 
   #refusal(status: number, body: Json): CommandError {
-    const { code, message } = (body['error'] ?? {}) as Record<string, unknown>
+    const { code, message, faults } = (body['error'] ?? {}) as Record<string, unknown>
     if (typeof code !== 'string' || typeof message !== 'string')
       return new CommandError(
         `${this.name} answers, but not as Sluice does (HTTP ${status}, no error code). Is --server right?`,
         EXIT.outOfReach,
       )
     const more = `(${printable(code)}; see: sluice help ${printable(code)})`
-    if (status === 401) return new CommandError(this.#unauthorised(), EXIT.notAuthorised)
-    const exit = status === 403 ? EXIT.notAuthorised : status === 400 ? EXIT.usage : EXIT.failed
-    return new CommandError(`${printable(message)} ${more}`, exit)
+    if (status === 401) return new Refusal(code, this.#unauthorised(), EXIT.notAuthorised)
+    const exit = EXIT_CODES[status] ?? EXIT.failed
+    return new Refusal(code, `${faultLines(faults)}${printable(message)} ${more}`, exit)
   }
 
   #unauthorised(): string {
@@ -100,7 +165,12 @@ export class ServerClient implements Decider {
       : `${this.name} does not know this token (see: sluice help unauthorized)`
   }
 
-  #ask(method: string, path: string, body: string | null): Promise<Raw> {
+  #ask(
+    method: string,
+    path: string,
+    body: string | null,
+    { ifMatch, withinMs = WITHIN_MS }: Asking = {},
+  ): Promise<Raw> {
     const { url } = this
     const options: RequestOptions = {
       method,
@@ -110,10 +180,11 @@ export class ServerClient implements Decider {
       headers: {
         accept: 'application/json',
         ...(body === null ? {} : { 'content-type': 'application/json' }),
+        ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
         ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
       },
       agent: false,
-      timeout: WITHIN_MS,
+      timeout: withinMs,
     }
     return new Promise((resolve, reject) => {
       const send = url.protocol === 'https:' ? httpsRequest : httpRequest
@@ -131,10 +202,11 @@ export class ServerClient implements Decider {
             status: answer.statusCode ?? 0,
             type: answer.headers['content-type'] ?? '',
             text: Buffer.concat(chunks).toString(),
+            etag: answer.headers.etag ?? null,
           }),
         )
       })
-      asked.on('timeout', () => asked.destroy(new Error(`no answer within ${WITHIN_MS / 1000} s`)))
+      asked.on('timeout', () => asked.destroy(new Error(`no answer within ${withinMs / 1000} s`)))
       asked.on('error', (error) => reject(this.#silence(error)))
       asked.end(body ?? undefined)
     })
@@ -158,6 +230,20 @@ export class ServerClient implements Decider {
       EXIT.outOfReach,
     )
   }
+}
+
+function listIn(body: Json): readonly Json[] {
+  const { items } = body
+  return Array.isArray(items) ? (items as readonly Json[]) : []
+}
+
+/** Each on a line of its own. */
+function faultLines(faults: unknown): string {
+  // One alone is what the message says.
+  if (!Array.isArray(faults) || faults.length < 2) return ''
+  return (faults as readonly Record<string, unknown>[])
+    .map(({ field, message }) => `${printable(String(field))}: ${printable(String(message))}\n`)
+    .join('')
 }
 
 function readUrl(text: string): URL {

@@ -42,6 +42,23 @@ export function printTable(
     .join('')
 }
 
+/** Lines of a text, each in a style of its own. */
+export function printLines(
+  text: string,
+  { paintData }: Pick<Terminal, 'paintData'>,
+  styleOf: (line: string) => Style | null,
+): string {
+  if (text === '') return ''
+  const lines = text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => {
+      const style = styleOf(line)
+      return style === null ? printable(line) : paintData(style, printable(line))
+    })
+  return `${lines.join('\n')}\n`
+}
+
 function printableCell(cell: Cell): Partial<PaintedCell> & { text: string } {
   return typeof cell === 'string'
     ? { text: printable(cell) }

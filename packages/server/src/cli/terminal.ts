@@ -10,6 +10,10 @@ export interface Terminal {
   say(text: string): void
   /** All of stdin. */
   input(): Promise<Buffer>
+  /** A line of stdin, without its end. */
+  line(): Promise<string>
+  /** Somebody may be asked. */
+  readonly inIsTerminal: boolean
   /** Somebody looks at stdout, or at stderr. */
   readonly outIsTerminal: boolean
   readonly sayIsTerminal: boolean
@@ -35,7 +39,7 @@ interface Output {
 }
 
 export interface Streams {
-  readonly stdin: AsyncIterable<Buffer | string>
+  readonly stdin: AsyncIterable<Buffer | string> & { readonly isTTY?: boolean }
   readonly stdout: Output
   readonly stderr: Output
   readonly env: Readonly<Record<string, string | undefined>>
@@ -60,6 +64,15 @@ export function terminalOf({ stdin, stdout, stderr, env }: Streams, wantsColor =
       }
       return Buffer.concat(chunks)
     },
+    line: async () => {
+      let text = ''
+      for await (const chunk of stdin) {
+        text += chunk.toString()
+        if (text.includes('\n')) break
+      }
+      return text.split('\n')[0]!.trim()
+    },
+    inIsTerminal: stdin.isTTY === true,
     outIsTerminal: stdout.isTTY === true,
     sayIsTerminal: stderr.isTTY === true,
     width: Math.min(stdout.columns ?? 80, WIDEST),

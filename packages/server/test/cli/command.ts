@@ -19,7 +19,8 @@ export interface RunOptions {
   /** Of stdout alone. */
   readonly outIsTerminal?: boolean
   readonly color?: boolean
-  readonly input?: string
+  /** What somebody types, or what they do before they type it. */
+  readonly input?: string | (() => Promise<string>)
   readonly environment?: Record<string, string>
 }
 
@@ -32,10 +33,12 @@ export async function runWords(args: readonly string[], options: RunOptions = {}
   const { outIsTerminal = isTerminal } = options
   let [out, words] = ['', '']
   const terminal = terminalOf({
-    // oxlint-disable-next-line require-await -- a stream
-    stdin: (async function* () {
-      yield input
-    })(),
+    stdin: Object.assign(
+      (async function* () {
+        yield typeof input === 'string' ? input : await input()
+      })(),
+      { isTTY: isTerminal },
+    ),
     stdout: { write: (text) => (out += text), isTTY: outIsTerminal },
     stderr: { write: (text) => (words += text), isTTY: isTerminal },
     env: color ? environment : { NO_COLOR: '1', ...environment },

@@ -40,11 +40,19 @@ describe('completion', () => {
         'fmt',
         'doctor',
         'bench',
+        'plan',
+        'rollback',
+        'subject',
+        'override',
+        'violations',
+        'token',
+        'revoke',
+        'migrate',
       ])
         expect(out).toMatch(new RegExp(`\\b${word}\\b`))
     }
     expect((await run('completion fish')).out).toContain(
-      `complete -c sluice -f -n '__fish_seen_subcommand_from rules; and not __fish_seen_subcommand_from validate fmt' -a fmt -d 'write rules files in their canonical form'`,
+      `complete -c sluice -f -n '__fish_seen_subcommand_from rules; and not __fish_seen_subcommand_from validate fmt plan diff apply export list history rollback' -a fmt -d 'write rules files in their canonical form'`,
     )
     expect((await run('completion zsh')).out).toMatch(/^#compdef sluice\n/)
   })

@@ -54,16 +54,15 @@ describe('doctor', () => {
     expect(await doctor()).toMatchInlineSnapshot(`
       "
       ok    node vN
-      warn  sluice.yaml is not here: without rules everything is allowed
-            fix: sluice init
+      ok    sluice.yaml is not here: serve takes its rules from a database
       ok    .sluice/ is not here yet; serve makes it
       ok    http://HOST:PORT is ready: 0.1.0, 10 rules, revision 41
       [0]
       "
     `)
     const server = `http://localhost:${await freePort()}`
-    const globals = { server, token: undefined, namespace: undefined, json: false, yes: false }
-    const [silent] = await serverFindings({ ...globals, isServerStated: false })
+    const stated = { server, token: undefined, namespace: undefined, isServerStated: false }
+    const [silent] = await serverFindings({ ...stated, json: false, yes: false, input: true })
     expect(silent).toEqual({
       level: 'warn',
       what: `Nothing answers at ${server} (ECONNREFUSED)`,
@@ -113,6 +112,48 @@ describe('doctor', () => {
     const piped = await run(`doctor ${line}`, { isTerminal: false })
     expect(piped.out.split('\n')[1]).toBe('ok\tsluice.yaml, 5 rules')
     await service.stop()
+  })
+
+  it('tells how far each data plane has come, what is away and what was lost', async () => {
+    const gauge = (name: string, ...lines: string[]) =>
+      [`# TYPE sluice_${name} gauge`, ...lines.map((line) => `sluice_${name}${line}`)].join('\n')
+    const metrics = (away: number, revisions: readonly number[], lags: readonly number[]) =>
+      [
+        gauge('build_info', '{version="0.1.0",node="v20"} 1'),
+        gauge('database_away', ` ${away}`),
+        gauge('feed_away', ` ${away}`),
+        gauge(
+          'plane_revision',
+          ...revisions.map((n, i) => `{instance="i${i}",host="api-${i}"} ${n}`),
+        ),
+        gauge(
+          'plane_lag_seconds',
+          ...lags.map((n, i) => `{instance="i${i}",host="api-${i}"} ${n}`),
+        ),
+        gauge('usage_lost_total', `{where="instance"} ${away * 7}`),
+      ].join('\n')
+    const said: string[] = []
+    for (const text of [metrics(0, [41, 41], [0, 0]), metrics(1, [41, 38, 40], [0, 9.5, 0.2])]) {
+      const server = await pretend(READY, text)
+      const all = await doctor(`--server localhost:${server.port}`)
+      said.push(about(/database (answers|does)|data plane|api-|source|usage/, all))
+      server.stop()
+    }
+    expect(said.join('\n')).toMatchInlineSnapshot(`
+      "ok    its database answers
+      ok    2 data planes at revision 41
+      [0]
+
+      FAIL  its database does not answer: rules cannot be changed
+            fix: is PostgreSQL running?
+      warn  the source of its rules does not answer: the last known ones are in force
+      FAIL  api-1 (i1) is at revision 38 of 41 for 9.5 s
+            fix: see its log
+      warn  api-2 (i2) is at revision 40 of 41 for 0.2 s
+      warn  usage of 7 decisions was lost: it could not be sent
+      [6]
+      "
+    `)
   })
 
   it('finds a folder that cannot keep counters', async () => {

@@ -33,7 +33,12 @@ describe('the command', () => {
         serve                       start the server
         check <scope:value...>      ask whether a request may pass, and count it
         explain <scope:value...>    say which rules apply to a request, and why
-        rules validate|fmt          check and format rules files
+        rules <command>             check rules files, and move them to and from a
+                                    server
+        subject <command>           see and change what holds for one subject
+        violations                  say who was denied when, and by what
+        token create|list|revoke    give out, list and revoke tokens
+        migrate up|status           make and look at a database's tables
         doctor                      find out what is wrong
         bench                       put a load on a server and measure it
         completion <bash|zsh|fish>  print a completion script for a shell

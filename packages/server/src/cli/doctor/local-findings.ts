@@ -15,11 +15,12 @@ export function nodeFinding(version: string): Finding {
 }
 
 export async function rulesFindings({ rules }: Settings): Promise<Finding[]> {
+  if (rules === 'feed') return [ok('rules are those of a control plane, over Redis')]
   const file = rules ?? STANDARD_FILE
   if (!exists(file))
     return [
       rules === undefined
-        ? warn(`${file} is not here: without rules everything is allowed`, 'sluice init')
+        ? ok(`${file} is not here: serve takes its rules from a database`)
         : fail(`${file} is not here`, '--rules FILE'),
     ]
   const loaded = await loadRules(file)

@@ -7,6 +7,7 @@ import { countOf, type Finding, fail, ok, warn } from './finding.js'
 import { MetricSamples } from './metric-samples.js'
 
 const FAR_OFF_SECONDS = 0.5
+const FAR_BEHIND_SECONDS = 5
 
 export async function serverFindings(globals: Globals): Promise<Finding[]> {
   const client = new ServerClient(globals)
@@ -27,7 +28,11 @@ export async function serverFindings(globals: Globals): Promise<Finding[]> {
     return [fail(`${client.name} is not ready: ${String(ready['reason'])}`, 'wait, or see its log')]
   try {
     const samples = new MetricSamples(await client.text('/metrics'))
-    return [readyFinding(client.name, ready, samples), ...storeFindings(samples)]
+    return [
+      readyFinding(client.name, ready, samples),
+      ...storeFindings(samples),
+      ...supplyFindings(samples),
+    ]
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     const fix = error.exitCode === EXIT.notAuthorised ? 'SLUICE_TOKEN=…' : '--server URL'
@@ -79,5 +84,35 @@ function storeFindings(samples: MetricSamples): Finding[] {
         '--max-keys N',
       ),
     )
+  return findings
+}
+
+/** How its rules come to it and to the others, and whether its history is kept. */
+function supplyFindings(samples: MetricSamples): Finding[] {
+  const findings: Finding[] = []
+  const away = (name: string) => samples.sum(`sluice_${name}_away`)
+  if (away('database') === 1)
+    findings.push(
+      fail('its database does not answer: rules cannot be changed', 'is PostgreSQL running?'),
+    )
+  else if (away('database') === 0) findings.push(ok('its database answers'))
+  if (away('feed') === 1)
+    findings.push(warn('the source of its rules does not answer: the last known ones are in force'))
+  const planes = samples.of('sluice_plane_revision')
+  const newest = Math.max(0, ...planes.map(({ value }) => value))
+  const behind = planes.filter(({ value }) => value < newest)
+  if (planes.length > 0 && behind.length === 0)
+    findings.push(ok(`${countOf(planes.length, 'data plane')} at revision ${newest}`))
+  for (const { labels, value } of behind) {
+    const lag = samples
+      .of('sluice_plane_lag_seconds')
+      .find((one) => one.labels['instance'] === labels['instance'])?.value
+    const since = lag === undefined || lag === 0 ? '' : ` for ${lag.toFixed(1)} s`
+    const said = `${labels['host']} (${labels['instance']}) is at revision ${value} of ${newest}${since}`
+    findings.push((lag ?? 0) > FAR_BEHIND_SECONDS ? fail(said, 'see its log') : warn(said))
+  }
+  const lost = samples.sum('sluice_usage_lost_total') ?? 0
+  if (lost > 0)
+    findings.push(warn(`usage of ${countOf(lost, 'decision')} was lost: it could not be sent`))
   return findings
 }

@@ -1,0 +1,152 @@
+/** Rules files and a server's rules, each as one document: what `plan`, `diff`, `apply` and `export` move. */
+import { inSlices, type RulesDocument } from '@sluice/limiter'
+import { stringify } from 'yaml'
+import { UsageError } from '../config.js'
+import { contentOf } from '../control/content.js'
+import { documentOf } from '../control/print-document.js'
+import { decode } from '../rules-file/decode.js'
+import { formatRules } from '../rules-file/format-rules.js'
+import { parseYaml, readRules, withoutMark } from '../rules-file/read-rules.js'
+import { YamlValue } from '../rules-file/yaml-value.js'
+import { CommandError, EXIT } from './exit-codes.js'
+import { faultyRules } from './faulty-rules.js'
+import type { Globals } from './globals.js'
+import { rulesSources } from './rules-source.js'
+import { type Json, pathOf, Refusal, type ServerClient } from './server-client.js'
+import type { Terminal } from './terminal.js'
+
+export interface FileDocument {
+  /** For people. */
+  readonly name: string
+  readonly document: RulesDocument
+  /** Which one is meant; undefined: the token's, or the standard one. */
+  readonly namespace: string | undefined
+}
+
+/** A file that is good, as it was written. */
+export async function readDocument(
+  file: string | undefined,
+  globals: Globals,
+  terminal: Terminal,
+): Promise<FileDocument> {
+  const [source] = await rulesSources(file === undefined ? [] : [file], terminal)
+  const { name, bytes } = source!
+  const text = decode(bytes)
+  if (typeof text !== 'string') throw faultyRules(name, { ...text, text: ' ' }, terminal)
+  const read = readRules(text)
+  if ('faults' in read) throw faultyRules(name, { ...read, text }, terminal)
+  const bare = withoutMark(text)
+  const document = new YamlValue(parseYaml(bare), bare.length).value as RulesDocument
+  const { namespace } = document
+  if (namespace !== undefined && (globals.namespace ?? namespace) !== namespace)
+    throw new UsageError(`--namespace is ${globals.namespace}, and the file is of ${namespace}`)
+  return { name, document, namespace: globals.namespace ?? namespace }
+}
+
+/** A hundred thousand rules take a while. */
+export const WITHIN_MS = 120_000
+
+export interface ServedDocument {
+  readonly document: RulesDocument
+  /** The version of the namespace. */
+  readonly etag: string
+}
+
+/** A namespace that does not exist yet is empty, and of version 0. */
+const NOTHING: ServedDocument = { document: {}, etag: '"0"' }
+
+export async function servedDocument(
+  client: ServerClient,
+  namespace: string | undefined,
+): Promise<ServedDocument> {
+  try {
+    const { body, etag } = await client.ask('GET', pathOf(['document'], { namespace }), {
+      withinMs: WITHIN_MS,
+    })
+    if (etag !== null) return { document: body, etag }
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'unknown_namespace') return NOTHING
+    throw error
+  }
+  throw new CommandError(
+    `${client.name} does not say which version its rules are of (no ETag). Is a proxy in between?`,
+    EXIT.outOfReach,
+  )
+}
+
+/** One change of a plan, as the server words it. */
+export interface PlannedChange {
+  readonly what: string
+  readonly name: string
+  readonly change: string
+  readonly before: string | null
+  readonly after: string | null
+  readonly counters: string | null
+}
+
+export interface Applied {
+  readonly changes: readonly PlannedChange[]
+  readonly body: Json
+}
+
+export async function putDocument(
+  client: ServerClient,
+  { document, namespace }: FileDocument,
+  etag: string,
+  isDryRun: boolean,
+): Promise<Applied> {
+  try {
+    const path = pathOf(['document'], { namespace, dry_run: String(isDryRun) })
+    const asking = { body: document as Json, ifMatch: etag, withinMs: WITHIN_MS }
+    const { body } = await client.ask('PUT', path, asking)
+    const changes = body['changes']
+    return { body, changes: Array.isArray(changes) ? (changes as PlannedChange[]) : [] }
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'stale_version') throw error
+    throw new CommandError(
+      'Somebody else has changed the rules meanwhile; nothing was applied. See what they did and plan again: sluice rules plan',
+      EXIT.failed,
+    )
+  }
+}
+
+/** As a server would give it back, but in the order of names: what is the same is written in one way. */
+export async function canonicalDocument(
+  document: RulesDocument,
+  namespace: string,
+): Promise<RulesDocument> {
+  const content = contentOf(document)
+  return Array.isArray(content) ? document : inOrder(await inSlices(documentOf(namespace, content)))
+}
+
+function inOrder(document: RulesDocument): RulesDocument {
+  const { tiers, rules, overrides, costs, exemptions, blocks } = document
+  const members = Object.entries(tiers ?? {}).map(([name, all]) => [name, all.toSorted()] as const)
+  return {
+    ...document,
+    ...(tiers === undefined ? {} : { tiers: byName(Object.fromEntries(members)) }),
+    ...(rules === undefined ? {} : { rules: byName(rules) }),
+    ...(overrides === undefined ? {} : { overrides: byText(overrides) }),
+    ...(costs === undefined ? {} : { costs: byName(costs) }),
+    ...(exemptions === undefined ? {} : { exemptions: byText(exemptions) }),
+    ...(blocks === undefined ? {} : { blocks: byText(blocks) }),
+  }
+}
+
+function byName<T>(table: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(table).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function byText<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => [JSON.stringify(item), item] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, item]) => item)
+}
+
+/** A rules file of a document, in its canonical form. */
+export function printDocument(document: RulesDocument): string {
+  const text = stringify(document, { lineWidth: 0, version: '1.2', aliasDuplicateObjects: false })
+  const formatted = formatRules(text)
+  return 'faults' in formatted ? text : formatted.text
+}
