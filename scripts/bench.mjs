@@ -8,7 +8,7 @@ import { ROOT, run } from './run.mjs'
 
 const FOLDERS = {
   limiter: ['check', 'peers', 'paths', 'rules', 'memory', 'large', 'redis'],
-  server: ['http', 'reload'],
+  server: ['http', 'reload', 'feed'],
 }
 const SUITES = Object.values(FOLDERS).flat()
 
