@@ -53,6 +53,8 @@ export interface NamespaceListing {
 export class ControlPlane {
   /** Brought to this version before it is first asked. */
   readonly database: PreparedDatabase
+  /** The same, by connections for whoever only looks. */
+  readonly reads: PreparedDatabase
   readonly rules: ReturnType<typeof rulesPart>
   readonly subjects: ReturnType<typeof subjectsPart>
   readonly exemptions: ReturnType<typeof listPart>
@@ -75,13 +77,13 @@ export class ControlPlane {
       await migrate(database)
       await tendAudit(database, auditDays)
     })
-    const reads =
+    this.reads =
       options.reads === undefined
         ? this.database
         : new PreparedDatabase(options.reads, () => this.database.prepare())
     const context: ControlContext = {
       file: options.file ?? null,
-      ...readingOf(reads),
+      ...readingOf(this.reads),
       write: (actor, work) => this.#write(actor, work),
     }
     this.#context = context
