@@ -155,7 +155,16 @@ describe('instances over one Redis', () => {
     const rules =
       'rules:\n  few: { scope: user, limits: 500/d fixed }\n  jobs: { scope: org, limits: 1 concurrent for 60s }\n'
     const [one, two] = await Promise.all(
-      [0, 1].map(() => SluiceProcess.serve(rules, ['--redis', redis.url, '--drain-delay', '0'])),
+      [0, 1].map(() =>
+        SluiceProcess.serve(rules, [
+          '--redis',
+          redis.url,
+          '--redis-deadline',
+          '5000',
+          '--drain-delay',
+          '0',
+        ]),
+      ),
     )
     const answers = await Promise.all(
       Array.from({ length: 800 }, (_, i) => (i % 2 === 0 ? one! : two!).post('/v1/check', CHECK)),
