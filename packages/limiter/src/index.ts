@@ -17,6 +17,7 @@ export type { Request, Subject } from './request.js'
 export type { Reservation, Settlement } from './reservation.js'
 export type {
   FailureMode,
+  LeaseInput,
   LimitsInput,
   ListEntry,
   OverrideInput,
@@ -24,7 +25,7 @@ export type {
   RulesDocument,
 } from './rules/document.js'
 export type { AppliedRule, MatchExplanation, SetAsideRule } from './rules/explain.js'
-export type { Cost, Entry, Override, Rule, RuleBook } from './rules/rule.js'
+export type { Cost, Entry, LeaseTerms, Override, Rule, RuleBook } from './rules/rule.js'
 export { RuleSet } from './rules/rule-set.js'
 export { inSlices, type Pace, type Slices } from './slices.js'
 export { MemoryStore, type MemoryStoreOptions, memoryStore } from './store/memory/memory-store.js'

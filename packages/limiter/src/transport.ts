@@ -23,6 +23,7 @@ export { limitIdentity } from './limits/limit.js'
 export { printHold, printReceipt, readHold, readReceipt, shortId } from './receipt-text.js'
 export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
 export { type Cidr, isPlainIpv4, maskWords, parseIp, printIp } from './rules/ip-address.js'
+export { writeLease } from './rules/lease-terms.js'
 export { LONGEST_RESOURCE, patternKey } from './rules/pattern.js'
 export { readDocument } from './rules/read-document.js'
 export {

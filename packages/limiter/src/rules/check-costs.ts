@@ -1,4 +1,7 @@
-/** A configured cost above the burst of a limit that applies there could never pass: the rules cannot be right. */
+/**
+ * A configured cost above the burst of a limit that applies there could never pass: the rules cannot be
+ * right. One that is much of what a shard holds passes, and asks many shards: a warning.
+ */
 import type { Fault } from '../faults.js'
 import { printLimit } from '../limits/limit.js'
 import type { Asked } from './asked.js'
@@ -10,13 +13,23 @@ import type { Cost, Rule, RuleBook } from './rule.js'
 import type { RuleSet } from './rule-set.js'
 import { select } from './select.js'
 
-export function checkCosts(book: RuleBook, rules: RuleSet): Fault[] {
-  return book.costs.flatMap((cost) =>
+/** A shard that holds so many times a cost seldom lacks it while others have it. */
+const EASE = 4
+
+export function checkCosts(
+  book: RuleBook,
+  rules: RuleSet,
+): { readonly faults: Fault[]; readonly warnings: string[] } {
+  const meeting = book.costs.flatMap((cost) =>
     rules.all
       .filter(({ rule }) => rule.enabled && rule.unit === cost.unit)
-      .filter((compiled) => leastBurst(compiled) < cost.cost && canMeet(compiled, cost, rules))
-      .flatMap((compiled) => faultsOf(compiled, cost)),
+      .filter((compiled) => isTight(compiled, cost) && canMeet(compiled, cost, rules))
+      .map((compiled) => ({ compiled, cost })),
   )
+  return {
+    faults: meeting.flatMap(({ compiled, cost }) => faultsOf(compiled, cost)),
+    warnings: meeting.flatMap(({ compiled, cost }) => warningsOf(compiled, cost)),
+  }
 }
 
 /** The rule, and the overrides of it. */
@@ -25,9 +38,17 @@ function variants(compiled: CompiledRule): CompiledRule[] {
   return [compiled, ...overrides.filter((other) => other.rule === compiled.rule)]
 }
 
-function leastBurst(compiled: CompiledRule): number {
+/** Some limit admits no such cost, or some shard of one seldom. */
+function isTight(compiled: CompiledRule, cost: Cost): boolean {
   const limits = variants(compiled).flatMap((variant) => variant.limits)
-  return Math.min(...limits.map(({ numbers }) => numbers.burst))
+  const { shards } = compiled.rule
+  return limits.some(
+    ({ limit }) => limit.burst < cost.cost || isScarce(limit.burst, shards, cost.cost),
+  )
+}
+
+function isScarce(burst: number, shards: number, cost: number): boolean {
+  return shards > 1 && burst / shards < EASE * cost
 }
 
 /** Some request is charged this cost and counted by this rule. */
@@ -76,11 +97,23 @@ function addressesOf(value: Rule['value']): (IpAddress | null)[] {
 function faultsOf(compiled: CompiledRule, cost: Cost): Fault[] {
   return variants(compiled).flatMap((variant) =>
     variant.limits
-      .filter(({ numbers }) => cost.cost > numbers.burst)
+      .filter(({ limit }) => cost.cost > limit.burst)
       .map(({ limit }) => ({
         path: `costs.${cost.key}`,
         message: `costs ${cost.cost} ${cost.unit}, and ${variant.name} (${printLimit(limit)}) never admits more than ${limit.burst} at once`,
         hint: 'lower the cost, or raise the burst',
       })),
+  )
+}
+
+function warningsOf(compiled: CompiledRule, cost: Cost): string[] {
+  const { shards } = compiled.rule
+  return variants(compiled).flatMap((variant) =>
+    variant.limits
+      .filter(({ limit }) => isScarce(limit.burst, shards, cost.cost))
+      .map(
+        ({ limit }) =>
+          `costs.${cost.key}: costs ${cost.cost} ${cost.unit}, and a shard of ${variant.name} (${printLimit(limit)} in ${shards}) holds ${Math.floor(limit.burst / shards)}: such requests ask several shards; use fewer`,
+      ),
   )
 }

@@ -34,9 +34,19 @@ export interface RuleInput<Scope extends string = string> {
   readonly rollout?: number
   /** Not in force yet. */
   readonly reach?: 'regional' | 'global'
+  /** How many counters share a subject's load over Redis, each with its part of the limits; 1 unless given. */
   readonly shards?: number
-  readonly lease?: boolean | object
+  /** Whether instances take ahead of time and decide from that; as the instance does unless given. */
+  readonly lease?: LeaseInput
 }
+
+export interface LeaseSizes {
+  /** How much time's worth of the local rate is leased: `10ms` to `400ms`. */
+  readonly ahead?: `${number}ms`
+  /** The largest lease. */
+  readonly most?: number
+}
+export type LeaseInput = boolean | 'on' | 'off' | LeaseSizes
 
 /** `scope:value`, or the two with an end and a reason. For `ip` the value may be a CIDR. */
 export type ListEntry =

@@ -36,8 +36,9 @@ const GOOD = {
     },
     e: {
       scope: 'global',
-      limits: [{ algorithm: 'gcra', amount: 9, window: '1s', burst: 2 }],
+      limits: [{ algorithm: 'sliding_window_log', amount: 9, window: '1s' }],
       shards: 8,
+      lease: { ahead: '50ms', most: 1000 },
     },
     f: {
       scope: 'team',

@@ -132,14 +132,11 @@ describe('a document', () => {
         a: { scope: 'user', ...LIMITS, shards: 8, lease: true, tiers: { pro: '20/s' } },
         b: { scope: 'org', ...LIMITS, reach: 'global', lease: true },
       },
-      default_rule: { scope: 'ip', ...LIMITS, shards: 2 },
+      default_rule: { scope: 'ip', ...LIMITS, reach: 'regional' },
     })
     expect(limiter.rules.warnings).toEqual([
-      'rules.a.shards is not in force yet',
-      'rules.a.lease is not in force yet',
       'rules.b.reach is not in force yet',
-      'rules.b.lease is not in force yet',
-      'default_rule.shards is not in force yet',
+      'default_rule.reach is not in force yet',
     ])
     expect(createLimiter('10/s').rules.warnings).toEqual([])
   })

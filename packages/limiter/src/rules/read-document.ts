@@ -6,7 +6,7 @@ import { readTimeZone } from '../limits/long-form.js'
 import type { FailureMode } from './document.js'
 import { patternKey } from './pattern.js'
 import { readCosts } from './read-costs.js'
-import { DEFAULT_RULE, type ReadContext, readLimits, readRule } from './read-rule.js'
+import { DEFAULT_RULE, type ReadContext, readLimits, readRule, refuseSplit } from './read-rule.js'
 import type { Entry, Override, Rule, RuleBook } from './rule.js'
 import { NAMESPACE, parseTime, readValue, SCOPE, TIER } from './words.js'
 
@@ -133,11 +133,12 @@ class DocumentReader implements ReadContext {
         kin.scope !== rule.scope ||
         kin.unit !== rule.unit ||
         kin.shadow !== rule.shadow ||
-        kin.additive !== rule.additive
+        kin.additive !== rule.additive ||
+        kin.shards !== rule.shards
       ) {
         this.faults.push({
           path,
-          message: `shares its counters with ${kin.name}, so scope, unit, shadow and additive must be the same`,
+          message: `shares its counters with ${kin.name}, so scope, unit, shadow, additive and shards must be the same`,
         })
       }
       if (rule.additive || !rule.enabled || rule.scope === '' || rule.pattern.length === 0) continue
@@ -268,6 +269,7 @@ class DocumentReader implements ReadContext {
       if (scope === undefined || value === undefined || rule === undefined || end === undefined)
         return []
       this.#refuseStranger(fields, scope, rule, rules)
+      refuseSplit(fields, fields.pathOf('limits'), limits, rules.get(rule)?.shards ?? 1)
       const entry = this.#scoped(scope, value, path)
       if (entry === undefined) return []
       if (typeof entry.value === 'string')

@@ -110,7 +110,7 @@ describe('a tier', () => {
       { additive: true },
     ]) {
       expect(faultsOf({ rules: { a: rule(), 'a@pro': rule({ ...other, tier: 'pro' }) } })).toEqual([
-        'rules.a@pro: shares its counters with a, so scope, unit, shadow and additive must be the same',
+        'rules.a@pro: shares its counters with a, so scope, unit, shadow, additive and shards must be the same',
       ])
     }
   })

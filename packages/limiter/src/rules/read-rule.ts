@@ -4,7 +4,9 @@ import type { FieldReader } from '../field-reader.js'
 import { isFault, parseLimit } from '../limits/grammar.js'
 import type { Limit } from '../limits/limit.js'
 import { readLongForm } from '../limits/long-form.js'
+import { MOST_SHARDS, splitFault } from '../limits/split.js'
 import type { FailureMode } from './document.js'
+import { readLease, strictBecause } from './lease-terms.js'
 import { parsePattern } from './pattern.js'
 import type { Rule } from './rule.js'
 import { METHOD, NAME, readValue, SCOPE, TIER, UNIT } from './words.js'
@@ -28,7 +30,7 @@ const FIELDS = [
   'shards',
   'lease',
 ]
-const NOT_IN_FORCE_YET = ['reach', 'shards', 'lease']
+const NOT_IN_FORCE_YET = ['reach']
 const FAILURE_MODES: readonly FailureMode[] = ['open', 'closed', 'local']
 const MOST_LIMITS = 16
 /** What the document's default rule is called. */
@@ -83,10 +85,40 @@ export function readRule(name: string, reader: FieldReader, context: ReadContext
     shadow: reader.flag('shadow'),
     rollout: readRollout(reader),
     failureMode: reader.oneOf('failure_mode', FAILURE_MODES) ?? context.failureMode,
+    shards: readShards(reader),
+    lease: readLease(reader),
     description: reader.text('description') ?? null,
     order: context.order++,
   }
+  refuseSplit(reader, reader.pathOf('shards'), rule.limits, rule.shards)
+  warnOfStrict(rule, reader.pathOf('lease'), context)
   return [rule, ...readTiers(rule, reader, context)]
+}
+
+function readShards(reader: FieldReader): number {
+  const shards = reader.has('shards') ? reader.get('shards') : 1
+  if (Number.isInteger(shards) && (shards as number) >= 1 && (shards as number) <= MOST_SHARDS)
+    return shards as number
+  reader.fault('shards', `${quote(shards)} is not a whole number from 1 to ${MOST_SHARDS}`)
+  return 1
+}
+
+/** Notes every limit that cannot be split so. */
+export function refuseSplit(
+  reader: FieldReader,
+  path: string,
+  limits: readonly Limit[],
+  shards: number,
+): void {
+  for (const limit of limits) {
+    const message = splitFault(limit, shards)
+    if (message !== undefined) reader.note({ path, message })
+  }
+}
+
+function warnOfStrict({ lease, limits }: Rule, path: string, { warnings }: ReadContext): void {
+  const why = strictBecause(lease, limits)
+  if (why !== undefined) warnings.push(`${path}: ${why}`)
 }
 
 function readTier(name: string, reader: FieldReader): string | null {
@@ -107,14 +139,13 @@ function readTiers(rule: Rule, reader: FieldReader, context: ReadContext): Rule[
   if (rule.tier !== null) reader.fault('tiers', 'a rule of one tier has no others')
   return (tiers ?? []).map(([tier, limits]) => {
     if (!TIER.test(tier)) reader.fault('tiers', `${quote(tier)} is not a tier's name`)
+    const path = `${reader.pathOf('tiers')}.${tier}`
+    const read = readLimitList(limits, path, reader, context.timezone)
     const name = `${rule.family}@${tier}`
-    const read = readLimitList(
-      limits,
-      `${reader.pathOf('tiers')}.${tier}`,
-      reader,
-      context.timezone,
-    )
-    return { ...rule, name, tier, limits: read, order: context.order++ }
+    const variant = { ...rule, name, tier, limits: read, order: context.order++ }
+    refuseSplit(reader, path, read, rule.shards)
+    warnOfStrict(variant, path, context)
+    return variant
   })
 }
 

@@ -42,6 +42,8 @@ export function recall(remembered: RememberedRule, rules: RuleSet): CompiledRule
     additive: false,
     enabled: true,
     failureMode: 'local' as const,
+    shards: 1,
+    lease: null,
     description: null,
     order: 0,
   }

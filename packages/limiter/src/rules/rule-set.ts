@@ -93,9 +93,11 @@ export class RuleSet {
     const book = readDocument(document)
     if (Array.isArray(book)) throw invalidRules(book)
     const rules = drain(RuleSet.assemble(book))
-    const faults = checkCosts(book, rules)
+    const { faults, warnings } = checkCosts(book, rules)
     if (faults.length > 0) throw invalidRules(faults)
-    return rules
+    if (warnings.length === 0) return rules
+    const warned = { ...book, warnings: [...book.warnings, ...warnings] }
+    return new RuleSet({ ...rules.#parts, book: warned })
   }
 
   /**

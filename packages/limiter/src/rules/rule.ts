@@ -25,9 +25,21 @@ export interface Rule {
   /** Percent of its subjects for which it is enforced. */
   readonly rollout: number
   readonly failureMode: FailureMode
+  /** How many counters a row is split into; 1: none. The same for a whole family. */
+  readonly shards: number
+  /** Null: as the instance does. */
+  readonly lease: LeaseTerms | null
   readonly description: string | null
   /** Its place in the document; breaks ties between answers. */
   readonly order: number
+}
+
+export interface LeaseTerms {
+  readonly isOn: boolean
+  /** How much time's worth of the local rate is leased, in microseconds; null: as is usual. */
+  readonly ahead: number | null
+  /** The largest lease; null: no other bound than the protocol's. */
+  readonly most: number | null
 }
 
 export interface Entry {
@@ -67,6 +79,6 @@ export interface RuleBook {
   readonly costs: readonly Cost[]
   readonly exemptions: readonly Entry[]
   readonly blocks: readonly Entry[]
-  /** What was accepted but does nothing yet. */
+  /** What was accepted but does nothing yet, or less than it seems. */
   readonly warnings: readonly string[]
 }

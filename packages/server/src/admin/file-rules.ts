@@ -1,6 +1,6 @@
 /** The rules in force where they come from a file: read alone, each of version 1, known by its name. */
 import { printLimit, type Rule, type RuleSet } from '@sluice/limiter'
-import { quote } from '@sluice/limiter/transport'
+import { quote, writeLease } from '@sluice/limiter/transport'
 import { valueText } from '../control/content.js'
 import { type Page, type PageRequest, pageOf } from '../control/context.js'
 import { costKey } from '../control/print-document.js'
@@ -66,8 +66,8 @@ function fileRule(namespace: string, rule: Rule): WireRule {
     rollout: rule.rollout,
     failure_mode: rule.failureMode,
     reach: 'regional',
-    shards: null,
-    lease: null,
+    shards: rule.shards,
+    lease: rule.lease === null ? null : writeLease(rule.lease),
     description,
     version: 1,
     created_at: null,

@@ -47,6 +47,14 @@ const limitsInput: Schema = {
   description: 'One or more, as a line (`10/s`) or an object.',
 }
 
+const leaseSizes = object(
+  {
+    ahead: orNull(text("How much time's worth of the local rate: `10ms` to `400ms`.")),
+    most: orNull({ type: 'integer', minimum: 2, description: 'The largest lease.' }),
+  },
+  [],
+)
+
 const settings = {
   additive: flag('Applies besides the most specific rule.'),
   unit: text('What the limits count.'),
@@ -60,13 +68,16 @@ const settings = {
   },
   failure_mode: text('What holds while the store is away.', { enum: ['open', 'closed', 'local'] }),
   reach: text('Where it counts.', { enum: ['regional', 'global'] }),
-  shards: orNull({
+  shards: {
     type: 'integer',
     minimum: 1,
     maximum: 1024,
-    description: 'Parts of one counter.',
-  }),
-  lease: { type: ['boolean', 'object', 'null'], description: 'Taking ahead of time.' },
+    description: 'How many counters share the load of one subject.',
+  },
+  lease: {
+    anyOf: [{ type: ['boolean', 'null'] }, leaseSizes],
+    description: 'Taking ahead of time; null: as the instance does.',
+  },
   description: orNull(text('For people.', { maxLength: 1000 })),
 }
 
@@ -85,6 +96,7 @@ const ruleInput = Object.fromEntries(
   Object.entries({
     ...rule,
     methods: { type: ['array', 'string'], items: { type: 'string' } },
+    lease: { anyOf: [{ type: 'boolean' }, { enum: ['on', 'off'] }, leaseSizes] },
   }).map(([field, schema]) => [field, optional(schema as Schema)]),
 )
 const fixed = {

@@ -15,7 +15,7 @@ import {
   type RulesDocument,
   SluiceError,
 } from '@sluice/limiter'
-import { type Cidr, patternKey, printIp } from '@sluice/limiter/transport'
+import { type Cidr, patternKey, printIp, writeLease } from '@sluice/limiter/transport'
 import type { CostItem, ListedSubject, NamespaceSettings } from '../feed/change.js'
 import { extraFaults, textFaults } from './extra-faults.js'
 
@@ -124,7 +124,8 @@ function ruleRow(rule: Rule, raw: RuleInput): RuleRow {
 
 function bodyOf(rule: Rule, raw: RuleInput): RuleInput {
   const { scope, tier, resource, methods, additive, unit, enabled, shadow, description } = rule
-  const { value, failure_mode, rollout, reach, shards, lease } = raw
+  const { value, failure_mode, rollout, reach } = raw
+  const { shards, lease } = rule
   return {
     scope,
     ...(value === undefined ? {} : { value }),
@@ -140,8 +141,8 @@ function bodyOf(rule: Rule, raw: RuleInput): RuleInput {
     ...(description === null ? {} : { description }),
     ...(rollout === undefined || rollout === 100 ? {} : { rollout }),
     ...(reach === undefined || reach === 'regional' ? {} : { reach }),
-    ...(shards === undefined ? {} : { shards }),
-    ...(lease === undefined ? {} : { lease }),
+    ...(shards === 1 ? {} : { shards }),
+    ...(lease === null ? {} : { lease: writeLease(lease) }),
   }
 }
 

@@ -1,4 +1,6 @@
 /** What the parts of the control plane share: how to read, how to write, and which namespaces there are. */
+
+import type { Rule } from '@sluice/limiter'
 import { NAMESPACE, quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
 import type { NamespaceSettings } from '../feed/change.js'
@@ -7,12 +9,15 @@ import type { Sql } from './database.js'
 import { isId } from './ids.js'
 import type { Writing } from './writing.js'
 
+/** What an override must know of its rule. */
+export type Counting = Pick<Rule, 'scope' | 'shards'>
+
 /** Where rules come from a file: what is known of them. */
 export interface RulesInFile {
   /** Whether there are rules, even none, for this namespace. */
   serves(namespace: string): boolean
-  /** What a rule counts by; undefined where there is no such rule. */
-  ruleScope(namespace: string, name: string): string | undefined
+  /** How a rule counts; undefined where there is no such rule. */
+  counting(namespace: string, name: string): Counting | undefined
 }
 
 export interface ControlContext {

@@ -15,7 +15,7 @@ import {
   writeNamespace,
 } from './context.js'
 import { invalid, wireFaults } from './faults.js'
-import { refuseCosts } from './keep-whole.js'
+import { refuseMisfits } from './keep-whole.js'
 import { NO_ID } from './load-content.js'
 import { costKey } from './print-document.js'
 
@@ -68,7 +68,7 @@ export function costsPart(context: ControlContext) {
           ON CONFLICT (id) DO UPDATE SET resource = excluded.resource, cost = excluded.cost`,
         [id, namespace, resource, methods, unit, cost, place],
       )
-      await refuseCosts(writing, namespace)
+      await refuseMisfits(writing, namespace)
       const item = { resource, methods: row.methods, unit, cost }
       writing.edit({ kind: 'cost', namespace, key: id, item })
       const after = wireCost({ id, namespace, resource, methods, unit, cost })
@@ -96,7 +96,7 @@ export function costsPart(context: ControlContext) {
       namespaceOf(caller, namespace)
       await writing.sql.query('DELETE FROM sluice.costs WHERE id = $1', [id])
       // Without it a more general one may hold, which no limit admits.
-      await refuseCosts(writing, namespace)
+      await refuseMisfits(writing, namespace)
       const before = wireCost(found)
       writing.edit({ kind: 'cost', namespace, key: id, item: null })
       writing.audit({

@@ -1,10 +1,9 @@
-/** What the control plane refuses besides the library's reader: numbers nobody serves yet, and texts nobody should print. */
+/** What the control plane refuses besides the library's reader: a reach nobody serves yet, and texts nobody should print. */
 import type { Fault, RulesDocument } from '@sluice/limiter'
 import { hasControlCharacters, quote } from '@sluice/limiter/transport'
 
 /** Of descriptions and reasons. */
 export const LONGEST_TEXT = 1000
-const MOST_SHARDS = 1024
 
 type Fields = Readonly<Record<string, unknown>>
 const isFields = (value: unknown): value is Fields =>
@@ -16,25 +15,8 @@ const CHECKS: Readonly<Record<string, (value: unknown) => string | undefined>> =
     value === 'regional' || value === 'global'
       ? undefined
       : `${quote(value)} is not regional or global`,
-  shards: (value) =>
-    Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_SHARDS
-      ? undefined
-      : `${quote(value)} is not a whole number from 1 to ${MOST_SHARDS}`,
-  lease: leaseFault,
   resource: (value) => (typeof value === 'string' ? pairFault(value) : undefined),
   description: (value) => (typeof value === 'string' ? textFault(value) : undefined),
-}
-
-/** In JSON: control characters, and halves of surrogate pairs. */
-const ESCAPES = /\\[bfnrtu]/
-
-function leaseFault(value: unknown): string | undefined {
-  if (typeof value === 'boolean') return undefined
-  if (!isFields(value)) return `${quote(value)} is not true, false or an object`
-  const text = JSON.stringify(value)
-  if (text.length > LONGEST_TEXT) return `is longer than ${LONGEST_TEXT} characters`
-  const isPlain = !ESCAPES.test(text.replaceAll('\\\\', '')) && !hasControlCharacters(text)
-  return isPlain ? undefined : 'holds control characters'
 }
 
 export function extraFaults(document: RulesDocument): Fault[] {

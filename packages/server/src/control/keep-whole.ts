@@ -1,6 +1,7 @@
 /**
  * What must hold between the parts of a namespace after a change, so that its rules always compile: an
- * override is of a rule that counts its scope, and no cost is above what a rule that it meets admits.
+ * override is of a rule that counts its scope and has as much as a shard each, and no cost is above what a
+ * rule that it meets admits.
  */
 import { inSlices } from '@sluice/limiter'
 import { invalid, wireFaults } from './faults.js'
@@ -16,7 +17,7 @@ export async function keepWhole(
   rules: readonly string[],
 ): Promise<void> {
   await dropStrayOverrides(writing, namespace, rules)
-  await refuseCosts(writing, namespace)
+  await refuseMisfits(writing, namespace)
 }
 
 interface StrayOverride extends Record<string, unknown> {
@@ -54,8 +55,14 @@ async function dropStrayOverrides(
   }
 }
 
-/** A cost and some limit of the same unit that would never admit it; whether they meet, the library says. */
-const RISK = `SELECT 1 AS risk FROM sluice.costs WHERE namespace = $1 AND (
+/**
+ * A cost and some limit of the same unit that would never admit it, or an override of a rule in shards;
+ * whether they fit, the library says.
+ */
+const RISK = `SELECT 1 AS risk FROM sluice.overrides, sluice.rules WHERE overrides.namespace = $1
+    AND rules.namespace = $1 AND rules.family = split_part(overrides.rule, '@', 1)
+    AND rules.body ? 'shards'
+  UNION ALL SELECT 1 AS risk FROM sluice.costs WHERE namespace = $1 AND (
     EXISTS (SELECT 1 FROM sluice.rules WHERE rules.namespace = $1 AND rules.enabled
       AND rules.unit = costs.unit AND rules.least_burst < costs.cost)
     OR EXISTS (SELECT 1 FROM sluice.overrides WHERE overrides.namespace = $1
@@ -63,7 +70,7 @@ const RISK = `SELECT 1 AS risk FROM sluice.costs WHERE namespace = $1 AND (
     OR EXISTS (SELECT 1 FROM sluice.namespaces WHERE name = $1 AND settings ? 'default_rule')
   ) LIMIT 1`
 
-export async function refuseCosts({ sql }: Writing, namespace: string): Promise<void> {
+export async function refuseMisfits({ sql }: Writing, namespace: string): Promise<void> {
   if ((await sql.query(RISK, [namespace])).length === 0) return
   const document = await inSlices(documentOf(namespace, await loadContent(sql, namespace)))
   const content = await readContent(document)

@@ -218,6 +218,7 @@ function wordOf(value: unknown): string {
 
 function countersOf(before: RuleRow, after: RuleRow): PlannedChange['counters'] {
   if (before.scope !== after.scope) return 'start anew'
+  if (before.body.shards !== after.body.shards) return 'start anew'
   const known = new Set(identitiesOf(before.body))
   return identitiesOf(after.body).every((identity) => known.has(identity))
     ? 'carry over'

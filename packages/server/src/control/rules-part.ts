@@ -319,7 +319,7 @@ export function wireRule(record: RuleRecord): WireRule {
     rollout: body.rollout ?? 100,
     failure_mode: body.failure_mode ?? record.failure_mode ?? 'local',
     reach: body.reach ?? 'regional',
-    shards: body.shards ?? null,
+    shards: body.shards ?? 1,
     lease: body.lease ?? null,
     description: body.description ?? null,
     version,

@@ -5,10 +5,16 @@ import { ServiceError, type WireFault } from '../error-codes.js'
 import type { Caller } from '../security/caller.js'
 import { contentOf, hash, type OverrideRow } from './content.js'
 import { putOverrides } from './content-tables.js'
-import { type ControlContext, isoTime, requireNamespace, writeNamespace } from './context.js'
+import {
+  type ControlContext,
+  type Counting,
+  isoTime,
+  requireNamespace,
+  writeNamespace,
+} from './context.js'
 import type { Sql } from './database.js'
 import { invalid, wireFaults } from './faults.js'
-import { refuseCosts } from './keep-whole.js'
+import { refuseMisfits } from './keep-whole.js'
 
 export interface SubjectName {
   readonly namespace: string
@@ -71,16 +77,16 @@ export function subjectsPart(context: ControlContext) {
     context.write(caller.name, async (writing) => {
       const { namespace, scope, value } = singleSubject(subject)
       const { settings } = await writeNamespace(writing, namespace, file)
-      const ruleScope = await scopeOf(writing.sql, namespace, fields.rule)
-      const document = { ...settings, ...standIn(fields.rule, ruleScope) }
+      const counting = await countingOf(writing.sql, namespace, fields.rule)
+      const document = { ...settings, ...standIn(fields.rule, counting) }
       const override = { scope, value, ...fields, limits: fields.limits as LimitsInput }
-      const row = readOverride(document, override, writing.at, ruleScope === undefined)
+      const row = readOverride(document, override, writing.at, counting === undefined)
       const [before] = await writing.sql.query(
         'SELECT limits, until, reason FROM sluice.overrides WHERE namespace = $1 AND place = $2',
         [namespace, row.place],
       )
       await putOverrides(writing, namespace, [row])
-      await refuseCosts(writing, namespace)
+      await refuseMisfits(writing, namespace)
       const after = wireOverride(row)
       writing.audit({
         namespace,
@@ -92,21 +98,21 @@ export function subjectsPart(context: ControlContext) {
       return after
     })
 
-  /** What a rule counts by; undefined where there is none. */
-  const scopeOf = async (
+  /** How a rule counts; undefined where there is none. */
+  const countingOf = async (
     sql: Sql,
     namespace: string,
     name: string,
-  ): Promise<string | undefined> => {
+  ): Promise<Counting | undefined> => {
     if (!NAME.test(name)) return undefined
-    if (file !== null) return file.ruleScope(namespace, name)
-    const [row] = await sql.query<{ scope: string | null }>(
-      `SELECT scope FROM sluice.rules WHERE namespace = $1 AND (name = $2 OR family = $2)
-        UNION ALL SELECT settings->'default_rule'->>'scope' FROM sluice.namespaces
+    if (file !== null) return file.counting(namespace, name)
+    const [row] = await sql.query<{ rule: { scope: string; shards?: number } | null }>(
+      `SELECT body AS rule FROM sluice.rules WHERE namespace = $1 AND (name = $2 OR family = $2)
+        UNION ALL SELECT settings->'default_rule' FROM sluice.namespaces
           WHERE name = $1 AND $2 = 'default' AND settings ? 'default_rule' LIMIT 1`,
       [namespace, name],
     )
-    return row?.scope ?? undefined
+    return row?.rule ? { scope: row.rule.scope, shards: row.rule.shards ?? 1 } : undefined
   }
 
   const removeOverride = (caller: Caller, subject: SubjectName, rule: string): Promise<void> =>
@@ -157,11 +163,13 @@ async function putTier(sql: Sql, key: readonly string[], tier: string | null): P
     )
 }
 
-/** A rule of the name and scope that are meant, for the reader to hold the override against. */
-function standIn(name: string, scope: string | undefined): RulesDocument {
-  if (scope === undefined || name === 'default' || !NAME.test(name)) return {}
+/** A rule that counts as the one that is meant, for the reader to hold the override against. */
+function standIn(name: string, counting: Counting | undefined): RulesDocument {
+  if (counting === undefined || name === 'default' || !NAME.test(name)) return {}
+  const { scope, shards } = counting
   const tier = name.split('@')[1]
-  return { rules: { [name]: { scope, limits: '1/s', ...(tier === undefined ? {} : { tier }) } } }
+  const rule = { scope, shards, limits: `${shards}/s` as const }
+  return { rules: { [name]: tier === undefined ? rule : { ...rule, tier } } }
 }
 
 function readOverride(

@@ -16,7 +16,7 @@ const document: RulesDocument = {
   rules: Object.fromEntries(
     many(1234, (i) => [
       `r${i}`,
-      { scope: `s${i}`, limits: ['1/s', '5 per calendar day'], shards: 2 },
+      { scope: `s${i}`, limits: ['2/s', '5 per calendar day'], shards: 2 },
     ]),
   ),
   overrides: many(333, (i) => ({ scope: 's0', value: `${i}`, rule: 'r0', limits: '9/s' as const })),

@@ -26,6 +26,7 @@ describe('the words for a change', () => {
       rules: {
         'per-user': { scope: 'user', limits: ['10/s', '1000/h'], tiers: { pro: '50/s' } },
         search: { scope: 'user', resource: 'GET /a', limits: '5/s' },
+        hot: { scope: 'global', limits: '90/s', lease: 'off' },
         old: { scope: 'org', limits: '5/s' },
       },
       default_rule: { scope: 'ip', limits: '20/s' },
@@ -34,6 +35,7 @@ describe('the words for a change', () => {
       rules: {
         'per-user': { scope: 'user', limits: ['5/s', '1000/h'], tiers: { pro: '60/s' } },
         search: { scope: 'user', resource: 'POST /b', limits: '5/s', shadow: true },
+        hot: { scope: 'global', limits: '90/s', shards: 8, lease: { most: 9 } },
         renders: { scope: 'org', limits: '8 concurrent for 60s' },
       },
       default_rule: { scope: 'ip', limits: '30/s' },
@@ -42,6 +44,7 @@ describe('the words for a change', () => {
       'changed per-user 10/s, 1000/h -> 5/s, 1000/h',
       'changed per-user@pro 50/s -> 60/s',
       'changed search resource /a -> /b, methods GET -> POST, shadow false -> true',
+      'changed hot shards 1 -> 8, lease off -> {"most":9}',
       'added renders 8 concurrent for 1m',
       'changed default 20/s -> 30/s',
       'removed old',

@@ -2,6 +2,7 @@
 
 import type { Rule, RuleBook, RuleSet, Slices } from '@sluice/limiter'
 import { type Entry, inSlices, type Override, type Pace, printLimit } from '@sluice/limiter'
+import { writeLease } from '@sluice/limiter/transport'
 
 const MOST_LINES = 20
 const STEP = 100
@@ -106,7 +107,16 @@ const FIELDS = {
   enabled: ({ enabled }: Rule) => String(enabled),
   shadow: ({ shadow }: Rule) => String(shadow),
   failure_mode: ({ failureMode }: Rule) => failureMode,
+  shards: ({ shards }: Rule) => String(shards),
+  lease: ({ lease }: Rule) => leaseText(lease),
   description: ({ description }: Rule) => JSON.stringify(description),
+}
+
+function leaseText(lease: Rule['lease']): string {
+  if (lease === null) return 'unset'
+  const written = writeLease(lease)
+  if (typeof written === 'object') return JSON.stringify(written)
+  return written ? 'on' : 'off'
 }
 
 function limitsOf({ limits }: Rule): string {

@@ -229,8 +229,8 @@ describe('a good rules file', () => {
   })
 
   it('is warned about what is not in force yet', () => {
-    expect(readRules(rule('limits: 1/s, shards: 8'))).toMatchObject({
-      warnings: ['rules.a.shards is not in force yet'],
+    expect(readRules(rule('limits: 1/s, reach: global'))).toMatchObject({
+      warnings: ['rules.a.reach is not in force yet'],
     })
   })
 })

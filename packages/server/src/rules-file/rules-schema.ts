@@ -54,8 +54,24 @@ const common = {
     { type: 'number', minimum: 0, maximum: 100 },
   ),
   reach: described('regional or global. Not in force yet.', {}),
-  shards: described('How many parts a hot counter is split into. Not in force yet.', {}),
-  lease: described('Lets instances decide from leased parts. Not in force yet.', {}),
+  shards: described(
+    'How many counters share the load of one subject over Redis, each with its part of the limits; 1 unless given.',
+    whole(1, 1024),
+  ),
+  lease: described(
+    'Whether instances take ahead of time and decide from that; as the instance does unless given.',
+    {
+      anyOf: [
+        { enum: [true, false, 'on', 'off'] },
+        object({
+          ahead: described("How much time's worth of the local rate: 10ms to 400ms.", {
+            ...text('[0-9][0-9_]{0,15}ms'),
+          }),
+          most: described('The largest lease.', whole(2)),
+        }),
+      ],
+    },
+  ),
 }
 
 const limitObjects = [

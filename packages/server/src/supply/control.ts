@@ -38,9 +38,10 @@ export async function openControl(
       ? {
           file: {
             serves: (namespace: string) => tenants.get(namespace) !== undefined,
-            ruleScope: (namespace: string, name: string) => {
+            counting: (namespace: string, name: string) => {
               const rules = tenants.get(namespace)?.limiter.rules
-              return rules?.named(name)?.scope ?? rules?.families.get(name)?.scope
+              const found = rules?.named(name) ?? rules?.all.find((one) => one.family.name === name)
+              return found?.rule
             },
           },
         }

@@ -67,7 +67,7 @@ describe.each(DATABASES)('rules in $kind', ({ start }) => {
       rollout: 100,
       failure_mode: 'local',
       reach: 'regional',
-      shards: null,
+      shards: 1,
       lease: null,
       description: 'searches',
       version: 1,
@@ -78,8 +78,18 @@ describe.each(DATABASES)('rules in $kind', ({ start }) => {
   })
 
   it('takes an answer back as it came', async () => {
-    const { body } = await create({ rollout: 25, lease: { ahead: 10 }, shards: 4, reach: 'global' })
-    expect(body).toMatchObject({ rollout: 25, lease: { ahead: 10 }, shards: 4, reach: 'global' })
+    const { body } = await create({
+      rollout: 25,
+      lease: { ahead: '10ms' },
+      shards: 4,
+      reach: 'global',
+    })
+    expect(body).toMatchObject({
+      rollout: 25,
+      lease: { ahead: '10ms' },
+      shards: 4,
+      reach: 'global',
+    })
     const put = await change('PUT', body.id, body, '"1"')
     expect(put.status).toBe(200)
     expect(put.body).toEqual({ ...body, version: 2, updated_at: put.body.updated_at })
@@ -209,18 +219,18 @@ describe.each(DATABASES)('rules in $kind', ({ start }) => {
       resource: 'GET /a',
       description: 'old',
       failure_mode: 'closed',
-      lease: { a: 1, b: { c: 2 } },
+      lease: { ahead: '50ms', most: 100 },
     })
     const patched = await change(
       'PATCH',
       body.id,
-      { description: null, failure_mode: null, lease: { b: { c: null, d: 3 } } },
+      { description: null, failure_mode: null, lease: { ahead: null, most: 200 } },
       '"1"',
     )
     expect(patched.body).toMatchObject({
       description: null,
       failure_mode: 'local',
-      lease: { a: 1, b: { d: 3 } },
+      lease: { most: 200 },
       resource: '/a',
       methods: ['GET'],
       version: 2,

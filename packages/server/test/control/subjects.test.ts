@@ -106,6 +106,26 @@ onEachDatabase('subjects', (world) => {
     expect((await call('POST', path, { rule: 'default', limits: '9/s' })).status).toBe(201)
   })
 
+  it('keeps overrides and shards of a rule in step, whichever comes last', async () => {
+    const hot = { namespace: world.namespace, name: 'hot', scope: 'user', limits: '100/s' }
+    const { body: rule } = await world.admin.call('POST', '/v1/rules', { ...hot, shards: 4 })
+    const path = '/v1/subjects/user/42/override'
+    const small = await call('POST', path, { rule: 'hot', limits: '3/s' })
+    expect(small.status).toBe(422)
+    expect(small.body.error.faults).toEqual([
+      { field: 'limits', message: expect.stringContaining('3 is the most here') },
+    ])
+    expect((await call('POST', path, { rule: 'hot', limits: '5/s' })).status).toBe(201)
+    const split = await world.admin.call(
+      'PATCH',
+      `/v1/rules/${rule.id}`,
+      { shards: 8 },
+      { 'If-Match': '*' },
+    )
+    expect(split.status).toBe(422)
+    expect(split.body.error.message).toContain('5/s in 8 shards')
+  })
+
   it.each(['exemptions', 'blocks'])('lists, adds and removes %s', async (name) => {
     await begin()
     const path = `/v1/${name}`

@@ -199,8 +199,8 @@ describe('a rules file beside a database', () => {
     database = openEmbedded(folder)
     const file = {
       serves: (namespace: string) => tenants.get(namespace) !== undefined,
-      ruleScope: (namespace: string, name: string) =>
-        tenants.get(namespace)?.limiter.rules.named(name)?.scope,
+      counting: (namespace: string, name: string) =>
+        tenants.get(namespace)?.limiter.rules.named(name)?.rule,
     }
     const control = new ControlPlane({ database, file })
     admin = await startAdmin({ control, mode: 'file', tenants })
