@@ -50,6 +50,16 @@ module.exports = {
       'algorithms/',
       'slices',
     ]),
+    only('shards know the port, and what leases ask of it', 'shards/', [
+      'shards/',
+      'store/store',
+      'leases/lease-port',
+      'resilience/deadlines',
+      'rules/',
+      'limits/',
+      'algorithms/',
+      'slices',
+    ]),
     {
       name: 'the library never imports the server',
       severity: 'error',

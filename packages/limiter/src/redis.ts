@@ -1,9 +1,11 @@
 /** @sluice/limiter/redis: counters in a Redis that many processes share, and what happens while it is away. */
 import { SluiceError } from './errors.js'
 import { didYouMean, quote } from './faults.js'
+import type { LeasePort } from './leases/lease-port.js'
 import type { BreakerState } from './resilience/breaker.js'
 import { SafetyNet } from './resilience/safety-net.js'
 import type { RuleSet } from './rules/rule-set.js'
+import { ShardedStore } from './shards/sharded-store.js'
 import type { Slices } from './slices.js'
 import { Keys } from './store/redis/keys.js'
 import { type RedisClient, redisPort } from './store/redis/redis-client.js'
@@ -48,7 +50,7 @@ export interface SharedStore extends Store {
   readonly health: RedisHealth
 }
 
-class BeatingStore extends RedisStore implements SharedStore {
+class BeatingStore extends RedisStore {
   readonly #net: SafetyNet
   #timer: ReturnType<typeof setInterval> | undefined
 
@@ -82,6 +84,20 @@ class BeatingStore extends RedisStore implements SharedStore {
   }
 }
 
+/** Rules in shards, over the store that keeps each row in one place. */
+class ShardedRedis extends ShardedStore implements SharedStore {
+  readonly #redis: BeatingStore
+
+  constructor(redis: BeatingStore, deadlineMs: number) {
+    super(redis as unknown as Store & LeasePort, { deadlineMs })
+    this.#redis = redis
+  }
+
+  get health(): RedisHealth {
+    return this.#redis.health
+  }
+}
+
 /** The client stays the caller's: closing the limiter does not close it. */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): SharedStore {
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
@@ -105,7 +121,8 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   })
   const keys = new Keys(options.prefix ?? 'sluice')
   const port = redisPort(client)
-  return new BeatingStore({ port, safeguard, keys, deadlineMs, clock }, safeguard)
+  const redis = new BeatingStore({ port, safeguard, keys, deadlineMs, clock }, safeguard)
+  return new ShardedRedis(redis, deadlineMs)
 }
 
 function within(field: string, value: number, least: number, most: number): number {

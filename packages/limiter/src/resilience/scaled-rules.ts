@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Limit } from '../limits/limit.js'
-import { CompiledRule, Family } from '../rules/compiled-rule.js'
+import { type CompiledRule, Family } from '../rules/compiled-rule.js'
 
 /** Variants of one rule before they are made anew. */
 const MOST_VARIANTS = 256
@@ -38,20 +38,16 @@ export class ScaledRules {
     }
     const known = variants.get(name)
     if (known !== undefined) return known
-    const family = this.#familyOf(rule)
-    const until = Number.POSITIVE_INFINITY
-    const variant = new CompiledRule(rule.rule, family, { limits, until, reason: null }).as(rule)
-    // Its store looks at the family again.
-    family.owner = null
+    const variant = rule.within(this.#familyOf(rule), limits)
     variants.set(name, variant)
     return variant
   }
 
   /** Rows may have any amount, so the family never looks as if all of them had the same. */
-  #familyOf({ family: { namespace, scope, name, key } }: CompiledRule): Family {
+  #familyOf({ family: { namespace, scope, name, shard, key } }: CompiledRule): Family {
     let family = this.#families.get(key)
     if (family === undefined) {
-      family = new Family(namespace, scope, name)
+      family = new Family(namespace, scope, name, 1, shard)
       family.isUniform = false
       this.#families.set(key, family)
     }

@@ -40,7 +40,7 @@ export function* assemble(book: RuleBook, before: RuleSetParts | null): Slices<R
     const known = changed?.has(rule.family) === false ? before!.byName.get(rule.name) : undefined
     let family = families.get(rule.family)
     if (family === undefined) {
-      family = known?.family ?? new Family(book.namespace, rule.scope, rule.family)
+      family = known?.family ?? new Family(book.namespace, rule.scope, rule.family, rule.shards)
       families.set(rule.family, family)
     }
     return known ?? new CompiledRule(rule, family)

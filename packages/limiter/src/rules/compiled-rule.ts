@@ -89,6 +89,10 @@ export class Family {
   readonly name: string
   readonly scope: string
   readonly namespace: string
+  /** How many shards its rows are split into; 1: none. */
+  readonly shards: number
+  /** Which shard of its rows this is; -1: it is the whole. */
+  readonly shard: number
   /** Names the counters, whatever rule set they come from. */
   readonly key: string
   columns: readonly Column[] = []
@@ -100,11 +104,13 @@ export class Family {
   owner: unknown = null
   rows: unknown = null
 
-  constructor(namespace: string, scope: string, name: string) {
+  constructor(namespace: string, scope: string, name: string, shards = 1, shard = -1) {
     this.namespace = namespace
     this.scope = scope
     this.name = name
-    this.key = `${namespace}|${scope}|${name}`
+    this.shards = shards
+    this.shard = shard
+    this.key = `${namespace}|${scope}|${name}${shard < 0 ? '' : `#${shard}`}`
   }
 
   override(value: string, compiled: CompiledRule): void {
@@ -148,6 +154,8 @@ export class CompiledRule {
   readonly reason: string | null
   /** The same in shadow, for the subjects that its rollout has not reached; null where it has reached all. */
   readonly rest: CompiledRule | null
+  /** Of a shard: the rule that it is a part of. */
+  whole: CompiledRule | null = null
 
   constructor(
     rule: Rule,
@@ -186,6 +194,14 @@ export class CompiledRule {
   for(value: string): CompiledRule {
     if (this.rest === null) return this
     return lotOf(this.family.name, value) < this.rule.rollout / 100 ? this : this.rest
+  }
+
+  /** The same rule with other limits, counted in another family: whoever serves that one looks at it again. */
+  within(family: Family, limits: readonly Limit[]): CompiledRule {
+    const { until, reason } = this
+    const variant = new CompiledRule(this.rule, family, { limits, until, reason }).as(this)
+    family.owner = null
+    return variant
   }
 
   /** The same rule, enforced or in shadow as another of its variants is. */

@@ -13,9 +13,10 @@ export type RememberedRule = readonly [
   limits: readonly string[],
 ]
 
+/** Of a shard the rule that it is a part of: whoever is answered again knows nothing of shards. */
 export function remember(compiled: CompiledRule): RememberedRule {
   const { name, family, scope, unit, shadow } = compiled
-  return [name, family.name, scope, unit, shadow, textsOf(compiled)]
+  return [name, family.name, scope, unit, shadow, textsOf(compiled.whole ?? compiled)]
 }
 
 /** The rule in force if it is still the same; else one like it that nothing else knows. */

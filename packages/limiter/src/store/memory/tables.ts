@@ -79,7 +79,8 @@ export class Tables {
       if (++looked % STEP === 0) yield
       if (this.#kept.get(rules.namespace) !== rules) return
       if (!key.startsWith(`${rules.namespace}|`)) continue
-      if (rules.families.get(key.slice(key.lastIndexOf('|') + 1))?.key === key) continue
+      const [whole] = key.split('#') as [string]
+      if (rules.families.get(whole.slice(whole.lastIndexOf('|') + 1))?.key === whole) continue
       table.drop()
       this.#byFamily.delete(key)
       this.#shared.tables--

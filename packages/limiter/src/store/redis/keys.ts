@@ -1,7 +1,8 @@
 /**
  * Where things are in Redis: `sluice:{namespace|scope|value}:rule`. The part in braces is what Redis
- * Cluster chooses the slot by, so all rows of one subject value are in one slot. Nothing from outside
- * goes into a key as it is: no two of (namespace, scope, value, rule) share one.
+ * Cluster chooses the slot by, so all rows of one subject value are in one slot; only shards have their
+ * number there (`{namespace|scope|value|3}`), so that they are in different ones. Nothing from outside
+ * goes into a key as it is: no two of (namespace, scope, value, shard, rule) share one.
  *
  * After the braces a row has its rule's name, which starts with a letter or a digit and has no colon;
  * what a log or a hold keeps beside has the row's key, a colon and the column; an idempotency record has =.
@@ -35,8 +36,9 @@ export class Keys {
   }
 
   /** What the slot is chosen by. */
-  tag(namespace: string, scope: string, value: string): string {
-    return `${namespace}|${scope}|${escaped(value)}`
+  tag(namespace: string, scope: string, value: string, shard = -1): string {
+    const tag = `${namespace}|${scope}|${escaped(value)}`
+    return shard < 0 ? tag : `${tag}|${shard}`
   }
 
   row(tag: string, family: string): string {

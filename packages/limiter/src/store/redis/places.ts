@@ -44,7 +44,7 @@ export class Places {
   }
 
   #tag(family: Family, value: string): string {
-    return this.keys.tag(family.namespace, family.scope, value)
+    return this.keys.tag(family.namespace, family.scope, value, family.shard)
   }
 
   /** An idempotency key belongs to the request's subject, whatever the rules are. */

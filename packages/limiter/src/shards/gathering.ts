@@ -1,0 +1,238 @@
+/**
+ * A cost above what a shard holds: taken from several shards, fullest first, or from none. A look at all
+ * of them says how much is where; the last part is taken together with the transaction's other rules, so
+ * that they and the idempotency key decide with it; what was taken before is given back if they say no.
+ */
+import {
+  GO_AT,
+  NOT_NOW,
+  REMAINING,
+  RESET_AT,
+  SHUT,
+  STATUS,
+  UNCOUNTED,
+  VERDICT_WIDTH,
+  YES,
+} from '../algorithms/verdict.js'
+import {
+  ALLOWED,
+  DECIDED_AT,
+  FIRST_VERDICT,
+  type Store,
+  type Transaction,
+  type Verdicts,
+  wasTaken,
+} from '../store/store.js'
+import { gatheredAt, look } from './look.js'
+import { type Answered, ask, deniersOf, isLarge, type Place, type Places } from './place.js'
+import { present } from './presented.js'
+import { markGathered } from './shard-mark.js'
+import type { Piece, ShardReturns } from './shard-returns.js'
+import type { Patience } from './time-limit.js'
+
+/** How often it is tried with what is left elsewhere, where others were faster. */
+const MOST_ROUNDS = 3
+/** What to wait where they always were, in microseconds. */
+const PAUSE_US = 1000
+
+/** What one shard gave to a place: the transaction that took it, and where its verdicts stand. */
+interface Share extends Answered {
+  readonly place: Place
+  readonly at: number
+}
+
+export class Gathering {
+  readonly #inner: Store
+  readonly #places: Places
+  readonly #returns: ShardReturns
+
+  constructor(inner: Store, places: Places, returns: ShardReturns) {
+    this.#inner = inner
+    this.#places = places
+    this.#returns = returns
+  }
+
+  async take(
+    transaction: Transaction,
+    places: readonly Place[],
+    patience: Patience,
+  ): Promise<Verdicts> {
+    // No shard admits so much, so nothing is taken: but what is kept under the key is answered again.
+    if (transaction.idempotency !== null) {
+      const { verdicts } = await ask(this.#inner, this.#places, transaction, places)
+      if (transaction.replayOf !== null) return verdicts
+    }
+    const seen = await look(this.#inner, this.#places, transaction, places)
+    if (places.some((place) => isLarge(place) && !isCounted(place, seen))) {
+      const { verdicts } = await ask(this.#inner, this.#places, transaction, places)
+      return verdicts
+    }
+    if (seen[ALLOWED] !== 1) return seen
+    const gathering = this.#gather(transaction, places, seen)
+    const late = (verdicts: Verdicts | null) => {
+      if (transaction.idempotency === null) this.#giveBackLate(transaction, verdicts)
+    }
+    return (await patience.wait(gathering, late)) ?? denied(seen, places)
+  }
+
+  /** Null: it is not there after all. */
+  async #gather(
+    transaction: Transaction,
+    places: readonly Place[],
+    seen: Verdicts,
+  ): Promise<Verdicts | null> {
+    const taken: Share[] = []
+    // In shadow what is not there is only reported.
+    let large = places.filter((place) => isLarge(place) && isYes(place, seen))
+    try {
+      for (let round = 0; round < MOST_ROUNDS; round++) {
+        const plans = new Map(large.map((place) => [place, this.#plan(place, taken, seen)]))
+        large = large.filter((place) => plans.get(place)!.length > 0 || !place.rule.whole.shadow)
+        if (large.some((place) => plans.get(place)!.length === 0)) return null
+        const shares = large.flatMap((place) => plans.get(place)!.slice(1))
+        const more = await Promise.all(shares.map((place) => this.#takeShare(place, transaction)))
+        taken.push(...more.filter((share) => share !== null))
+        if (more.includes(null)) continue
+        const last = places.map((place) => plans.get(place)?.[0] ?? place)
+        const answer = await ask(this.#inner, this.#places, transaction, last)
+        if (transaction.replayOf !== null) return answer.verdicts
+        if (answer.verdicts[ALLOWED] === 1) {
+          const kept = taken.splice(0)
+          return this.#presented(places, large, last, kept, answer, seen)
+        }
+        const isShort = deniersOf(transaction, answer.verdicts).every((index) =>
+          large.some((place) => place.index === index),
+        )
+        if (isShort) continue
+        present(
+          places.filter((place) => !isLarge(place)),
+          answer.verdicts,
+        )
+        return answer.verdicts
+      }
+      return null
+    } finally {
+      for (const { asked, verdicts } of taken) this.#returns.undo(asked, verdicts)
+    }
+  }
+
+  /** What to take of which shard for what is still missing; empty if it should not be there. */
+  #plan(place: Place, taken: readonly Share[], seen: Verdicts): Place[] {
+    const { rule, levels } = place
+    const given = taken.filter((share) => share.place.index === place.index)
+    let missing = given.reduce((sum, share) => sum - share.place.cost, place.cost)
+    const rooms = Array.from({ length: rule.count }, (_, shard) => ({
+      shard,
+      room: Math.floor(levels.room(shard, 1, seen[DECIDED_AT]!)),
+    })).toSorted((a, b) => b.room - a.room)
+    const plan: Place[] = []
+    for (const { shard, room } of rooms) {
+      if (missing === 0 || room < 1) break
+      plan.push({ ...place, shard, cost: Math.min(room, missing) })
+      missing -= Math.min(room, missing)
+    }
+    return missing === 0 ? plan : []
+  }
+
+  /** Null where the shard has not so much. */
+  async #takeShare(place: Place, { now }: Transaction): Promise<Share | null> {
+    const { rule, value, cost } = place
+    const alone = { dryRun: false, holdId: '', idempotency: null, replayOf: null, now }
+    const part = { rules: [rule.whole], values: [value], costs: null, cost, ...alone }
+    const own = { ...place, index: 0, at: FIRST_VERDICT }
+    const answer = await ask(this.#inner, this.#places, part, [own])
+    const share = { ...answer, place, at: FIRST_VERDICT }
+    if (isTaken(own, answer.verdicts)) return share
+    this.#returns.undo(answer.asked, answer.verdicts)
+    return null
+  }
+
+  /** In place, like `present`. */
+  #presented(
+    places: readonly Place[],
+    large: readonly Place[],
+    last: readonly Place[],
+    taken: readonly Share[],
+    { asked, verdicts }: Answered,
+    seen: Verdicts,
+  ): Verdicts {
+    const out = verdicts as number[]
+    const raw = [...verdicts]
+    present(
+      places.filter((place) => !isLarge(place)),
+      verdicts,
+    )
+    for (const [i, place] of places.entries()) {
+      if (!isLarge(place)) continue
+      if (!large.some(({ index }) => index === place.index) || !isTaken(last[i]!, raw)) {
+        copy(place, seen, out)
+        continue
+      }
+      const own = { asked, verdicts: raw, place: last[i]!, at: place.at }
+      const shares = [...taken.filter((share) => share.place.index === place.index), own]
+      const id = this.#returns.keep(shares.map(pieceOf))
+      sumUp(place, out, id)
+    }
+    return out
+  }
+
+  #giveBackLate(transaction: Transaction, verdicts: Verdicts | null): void {
+    if (verdicts?.[ALLOWED] === 1) this.#returns.undo(transaction, verdicts)
+  }
+}
+
+function verdictsAt({ rule, at }: Place): number[] {
+  return rule.whole.limits.map((_, j) => at + j * VERDICT_WIDTH)
+}
+
+function isYes(place: Place, verdicts: Verdicts): boolean {
+  return verdictsAt(place).every((at) => verdicts[at + STATUS] === YES)
+}
+
+function isTaken(place: Place, verdicts: Verdicts): boolean {
+  return verdictsAt(place).every((at) => wasTaken(verdicts, at))
+}
+
+/** Not where the store could not be asked, and the rule lets through or refuses what it cannot count. */
+function isCounted(place: Place, verdicts: Verdicts): boolean {
+  return verdictsAt(place).every(
+    (at) => verdicts[at + STATUS] !== UNCOUNTED && verdicts[at + STATUS] !== SHUT,
+  )
+}
+
+function pieceOf({ place: { rule, shard, cost }, verdicts, at }: Share): Piece {
+  return { shard, count: rule.count, verdicts, at, left: rule.whole.limits.map(() => cost) }
+}
+
+function copy(place: Place, from: Verdicts, out: number[]): void {
+  for (const at of verdictsAt(place))
+    for (let n = 0; n < VERDICT_WIDTH; n++) out[at + n] = from[at + n]!
+}
+
+function sumUp(place: Place, out: number[], id: number): void {
+  const { rule, levels } = place
+  for (const [j, at] of verdictsAt(place).entries()) {
+    const { burst } = rule.whole.limits[j]!.numbers
+    let left = 0
+    for (let shard = 0; shard < rule.count; shard++) {
+      left += levels.surely(shard, j, out[DECIDED_AT]!)
+      out[at + RESET_AT] = Math.max(out[at + RESET_AT]!, levels.fullAt(shard, j))
+    }
+    out[at + REMAINING] = Math.min(burst, left)
+    markGathered(out, at, id)
+  }
+}
+
+/** It was there, and others were faster. */
+function denied(seen: number[], places: readonly Place[]): number[] {
+  const now = seen[DECIDED_AT]!
+  seen[ALLOWED] = 0
+  for (const place of places.filter((each) => isLarge(each) && !each.rule.whole.shadow)) {
+    for (const [j, at] of verdictsAt(place).entries()) {
+      seen[at + STATUS] = NOT_NOW
+      seen[at + REMAINING] = Math.min(seen[at + REMAINING]!, place.cost - 1)
+      seen[at + GO_AT] = Math.max(now + PAUSE_US, gatheredAt(place, j, now))
+    }
+  }
+  return seen
+}

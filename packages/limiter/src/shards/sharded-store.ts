@@ -1,0 +1,220 @@
+/**
+ * Rules in shards over a store whose rows each have one place: the load of one hot row on several of them.
+ * Each shard is a row with its part of every limit, so whatever the choice, no more is admitted than the
+ * limit; choosing well is what keeps anything from being stranded. Rules without shards pass through.
+ */
+import type { LeaseAnswer, LeaseAsk, LeasePort } from '../leases/lease-port.js'
+import type { Family } from '../rules/compiled-rule.js'
+import type { RuleSet } from '../rules/rule-set.js'
+import type { Slices } from '../slices.js'
+import {
+  ALLOWED,
+  type Answer,
+  DEGRADED,
+  type HoldPlace,
+  type LimitChange,
+  type Return,
+  type Store,
+  type StoreFailure,
+  type Transaction,
+  type Undone,
+  type Verdicts,
+} from '../store/store.js'
+import { Gathering } from './gathering.js'
+import { LevelBook } from './level-book.js'
+import { look } from './look.js'
+import {
+  type Answered,
+  ask,
+  deniersOf,
+  isLarge,
+  mayBeSplit,
+  type Place,
+  Places,
+  type Random,
+} from './place.js'
+import { present } from './presented.js'
+import { ShardChanges } from './shard-changes.js'
+import { leaseFromShards } from './shard-leases.js'
+import { ShardReturns } from './shard-returns.js'
+import { ShardRules } from './sharded-rule.js'
+import { type Patience, TimeLimit } from './time-limit.js'
+
+/** How many more shards are asked where the first denies. */
+const MOST_MORE = 2
+
+export interface ShardedStoreOptions {
+  /** How long a decision may take, whatever it asks. */
+  readonly deadlineMs: number
+  readonly random?: Random
+}
+
+export class ShardedStore implements Store, LeasePort {
+  readonly isSync = false
+  readonly #inner: Store & LeasePort
+  readonly #rules = new ShardRules()
+  readonly #places: Places
+  readonly #timeLimit: TimeLimit
+  readonly #returns: ShardReturns
+  readonly #changes: ShardChanges
+  readonly #gathering: Gathering
+
+  constructor(inner: Store & LeasePort, { deadlineMs, random }: ShardedStoreOptions) {
+    this.#inner = inner
+    this.#places = new Places(this.#rules, new LevelBook(), random ?? Math.random)
+    this.#timeLimit = new TimeLimit(deadlineMs)
+    this.#returns = new ShardReturns(inner, this.#rules)
+    this.#changes = new ShardChanges(inner, this.#places)
+    this.#gathering = new Gathering(inner, this.#places, this.#returns)
+  }
+
+  consume(transaction: Transaction): Answer<Verdicts> {
+    if (!mayBeSplit(transaction.rules)) return this.#inner.consume(transaction)
+    return this.#consume(transaction)
+  }
+
+  async #consume(transaction: Transaction): Promise<Verdicts> {
+    const places = this.#places.of(transaction)
+    if (places.length === 0) return this.#inner.consume(transaction)
+    if (transaction.dryRun) return look(this.#inner, this.#places, transaction, places)
+    const patience = this.#timeLimit.begin()
+    try {
+      return places.some(isLarge)
+        ? await this.#gathering.take(transaction, places, patience)
+        : await this.#take(transaction, places, patience)
+    } finally {
+      patience.end()
+    }
+  }
+
+  async #take(
+    transaction: Transaction,
+    chosen: readonly Place[],
+    patience: Patience,
+  ): Promise<Verdicts> {
+    let places = chosen
+    let { verdicts } = await this.#ask(transaction, places)
+    const tried = places.map(({ shard }) => new Set([shard]))
+    for (let more = 0; more < MOST_MORE && verdicts[ALLOWED] !== 1; more++) {
+      const others = this.#elsewhere(transaction, places, verdicts, tried)
+      if (others === null) break
+      const asking = this.#ask(transaction, others)
+      const next = await patience.wait(asking, (late) => this.#undo(transaction, late))
+      // Not in time, or not at all: the no that there is stands.
+      if (next === null || isLost(next.verdicts)) break
+      places = others
+      verdicts = next.verdicts
+    }
+    if (transaction.replayOf === null) present(places, verdicts)
+    return verdicts
+  }
+
+  #ask(transaction: Transaction, places: readonly Place[]): Promise<Answered> {
+    return ask(this.#inner, this.#places, transaction, places)
+  }
+
+  /** Other shards for those that denied, which should have room; null unless that could help. */
+  #elsewhere(
+    transaction: Transaction,
+    places: readonly Place[],
+    verdicts: Verdicts,
+    tried: readonly Set<number>[],
+  ): Place[] | null {
+    const deniers = new Set(deniersOf(transaction, verdicts))
+    const moved = places.map((place, i) => {
+      if (!deniers.delete(place.index)) return place
+      const shard = this.#fullest(place, transaction.now, tried[i]!)
+      if (shard < 0) return null
+      tried[i]!.add(shard)
+      return { ...place, shard }
+    })
+    const isHelpless = deniers.size > 0 || moved.includes(null)
+    return isHelpless ? null : (moved as Place[])
+  }
+
+  /** Of those that were not tried and should have room; -1 if none should. */
+  #fullest({ rule, levels, cost }: Place, asked: number, tried: ReadonlySet<number>): number {
+    const now = this.#places.now(asked)
+    let fullest = -1
+    let most = cost
+    for (let shard = 0; shard < rule.count; shard++) {
+      const room = tried.has(shard) ? -1 : levels.room(shard, cost, now)
+      if (room < most || (room === most && fullest >= 0)) continue
+      fullest = shard
+      most = room
+    }
+    return fullest
+  }
+
+  /** A take that nobody waits for any more. Of one under a key the record says so, and it is answered when asked again. */
+  #undo({ idempotency }: Transaction, { asked, verdicts }: Answered): void {
+    if (idempotency === null) this.#returns.undo(asked, verdicts)
+  }
+
+  refund(returns: readonly Return[], now: number): Answer<number[] | Undone> {
+    return this.#returns.refund(returns, now)
+  }
+
+  grant(changes: readonly LimitChange[], now: number): Answer<number[] | Undone> {
+    if (!mayBeSplit(changes.map(({ rule }) => rule))) return this.#inner.grant(changes, now)
+    return this.#changes.grant(changes, now)
+  }
+
+  charge(changes: readonly LimitChange[], now: number): Answer<number[] | Undone> {
+    if (!mayBeSplit(changes.map(({ rule }) => rule))) return this.#inner.charge(changes, now)
+    return this.#changes.charge(changes, now)
+  }
+
+  /** A row is one, however many shards it has. */
+  async reset(
+    rows: readonly { readonly family: Family; readonly value: string }[],
+    now: number,
+  ): Promise<number | null> {
+    const whole = rows.filter(({ family }) => family.shards === 1)
+    const split = rows.filter(({ family }) => family.shards > 1)
+    const counts = await Promise.all([
+      this.#inner.reset(whole, now),
+      ...split.map(async ({ family, value }) => {
+        // Whoever's limits cannot be split counts in the whole row.
+        const families = [family, ...this.#rules.familiesOf(family)]
+        const used = await this.#inner.reset(
+          families.map((each) => ({ family: each, value })),
+          now,
+        )
+        return used === null ? null : Math.min(1, used)
+      }),
+    ])
+    return counts.reduce((sum, count) => (sum === null || count === null ? null : sum + count), 0)
+  }
+
+  renew(hold: HoldPlace, now: number): Answer<number | null> {
+    return this.#inner.renew(hold, now)
+  }
+
+  release(hold: HoldPlace, now: number): Answer<boolean | null> {
+    return this.#inner.release(hold, now)
+  }
+
+  lease(
+    ask: LeaseAsk,
+    answered: (answer: LeaseAnswer) => void,
+    failed: (failure: StoreFailure) => void,
+  ): void {
+    const rule = this.#rules.of(ask.rule)
+    if (rule === null) this.#inner.lease(ask, answered, failed)
+    else leaseFromShards(this.#inner, this.#places, rule, ask, answered, failed)
+  }
+
+  use(rules: RuleSet): Slices<void> | void {
+    return this.#inner.use(rules)
+  }
+
+  close(): Answer<void> {
+    return this.#inner.close()
+  }
+}
+
+/** A no for want of a store. */
+function isLost(verdicts: Verdicts): boolean {
+  return verdicts[ALLOWED] !== 1 && verdicts[DEGRADED] !== 0
+}
