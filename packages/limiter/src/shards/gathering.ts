@@ -57,22 +57,28 @@ export class Gathering {
     places: readonly Place[],
     patience: Patience,
   ): Promise<Verdicts> {
-    // No shard admits so much, so nothing is taken: but what is kept under the key is answered again.
+    // What is kept under the key is answered again, whatever is there now.
     if (transaction.idempotency !== null) {
-      const { verdicts } = await ask(this.#inner, this.#places, transaction, places)
-      if (transaction.replayOf !== null) return verdicts
+      const verdicts = await this.#takeOfOne(transaction, places)
+      if (transaction.replayOf !== null || verdicts[ALLOWED] === 1) return verdicts
     }
     const seen = await look(this.#inner, this.#places, transaction, places)
-    if (places.some((place) => isLarge(place) && !isCounted(place, seen))) {
-      const { verdicts } = await ask(this.#inner, this.#places, transaction, places)
-      return verdicts
-    }
+    if (places.some((place) => isLarge(place) && !isCounted(place, seen)))
+      return this.#takeOfOne(transaction, places)
     if (seen[ALLOWED] !== 1) return seen
     const gathering = this.#gather(transaction, places, seen)
     const late = (verdicts: Verdicts | null) => {
-      if (transaction.idempotency === null) this.#giveBackLate(transaction, verdicts)
+      if (transaction.idempotency === null && verdicts !== null)
+        this.#returns.undo(transaction, verdicts)
     }
     return (await patience.wait(gathering, late)) ?? denied(seen, places)
+  }
+
+  /** All of it of one shard each, which hardly any holds: a no, but for shadow rules and while the store is away. */
+  async #takeOfOne(transaction: Transaction, places: readonly Place[]): Promise<Verdicts> {
+    const { verdicts } = await ask(this.#inner, this.#places, transaction, places)
+    if (transaction.replayOf === null) present(places, verdicts)
+    return verdicts
   }
 
   /** Null: it is not there after all. */
@@ -81,7 +87,7 @@ export class Gathering {
     places: readonly Place[],
     seen: Verdicts,
   ): Promise<Verdicts | null> {
-    const taken: Share[] = []
+    let taken: Share[] = []
     // In shadow what is not there is only reported.
     let large = places.filter((place) => isLarge(place) && isYes(place, seen))
     try {
@@ -97,8 +103,12 @@ export class Gathering {
         const answer = await ask(this.#inner, this.#places, transaction, last)
         if (transaction.replayOf !== null) return answer.verdicts
         if (answer.verdicts[ALLOWED] === 1) {
-          const kept = taken.splice(0)
-          return this.#presented(places, large, last, kept, answer, seen)
+          const heads = last.map((place) => ({ ...answer, place, at: place.at }))
+          const served = large.filter((place) => isTaken(place, answer.verdicts))
+          const isServed = (share: Share) => served.some((place) => isOf(share, place))
+          const shares = [...taken, ...heads].filter(isServed)
+          taken = taken.filter((share) => !isServed(share))
+          return this.#presented(places, served, shares, answer.verdicts, seen)
         }
         const isShort = deniersOf(transaction, answer.verdicts).every((index) =>
           large.some((place) => place.index === index),
@@ -119,12 +129,14 @@ export class Gathering {
   /** What to take of which shard for what is still missing; empty if it should not be there. */
   #plan(place: Place, taken: readonly Share[], seen: Verdicts): Place[] {
     const { rule, levels } = place
-    const given = taken.filter((share) => share.place.index === place.index)
+    const given = taken.filter((share) => isOf(share, place))
     let missing = given.reduce((sum, share) => sum - share.place.cost, place.cost)
-    const rooms = Array.from({ length: rule.count }, (_, shard) => ({
-      shard,
-      room: Math.floor(levels.room(shard, 1, seen[DECIDED_AT]!)),
-    })).toSorted((a, b) => b.room - a.room)
+    // Of equals not always the same first: others gather too.
+    const first = this.#places.draw(rule.count)
+    const rooms = Array.from({ length: rule.count }, (_, i) => {
+      const shard = (first + i) % rule.count
+      return { shard, room: Math.floor(levels.room(shard, 1, seen[DECIDED_AT]!)) }
+    }).toSorted((a, b) => b.room - a.room)
     const plan: Place[] = []
     for (const { shard, room } of rooms) {
       if (missing === 0 || room < 1) break
@@ -150,35 +162,33 @@ export class Gathering {
   /** In place, like `present`. */
   #presented(
     places: readonly Place[],
-    large: readonly Place[],
-    last: readonly Place[],
-    taken: readonly Share[],
-    { asked, verdicts }: Answered,
+    served: readonly Place[],
+    shares: readonly Share[],
+    verdicts: Verdicts,
     seen: Verdicts,
   ): Verdicts {
     const out = verdicts as number[]
-    const raw = [...verdicts]
+    const pieces = new Map(
+      served.map((place) => [
+        place,
+        shares.filter((share) => isOf(share, place)).map((share) => pieceOf(share)),
+      ]),
+    )
     present(
       places.filter((place) => !isLarge(place)),
       verdicts,
     )
-    for (const [i, place] of places.entries()) {
-      if (!isLarge(place)) continue
-      if (!large.some(({ index }) => index === place.index) || !isTaken(last[i]!, raw)) {
-        copy(place, seen, out)
-        continue
-      }
-      const own = { asked, verdicts: raw, place: last[i]!, at: place.at }
-      const shares = [...taken.filter((share) => share.place.index === place.index), own]
-      const id = this.#returns.keep(shares.map(pieceOf))
-      sumUp(place, out, id)
+    for (const place of places.filter(isLarge)) {
+      const gathered = pieces.get(place)
+      if (gathered === undefined) copy(place, seen, out)
+      else sumUp(place, out, this.#returns.keep(gathered))
     }
     return out
   }
+}
 
-  #giveBackLate(transaction: Transaction, verdicts: Verdicts | null): void {
-    if (verdicts?.[ALLOWED] === 1) this.#returns.undo(transaction, verdicts)
-  }
+function isOf(share: Share, { index }: Place): boolean {
+  return share.place.index === index
 }
 
 function verdictsAt({ rule, at }: Place): number[] {
@@ -200,8 +210,10 @@ function isCounted(place: Place, verdicts: Verdicts): boolean {
   )
 }
 
+/** With the numbers as they are now: they may be one answer with others', which is corrected in place. */
 function pieceOf({ place: { rule, shard, cost }, verdicts, at }: Share): Piece {
-  return { shard, count: rule.count, verdicts, at, left: rule.whole.limits.map(() => cost) }
+  const left = rule.whole.limits.map(() => cost)
+  return { shard, count: rule.count, verdicts: [...verdicts], at, left }
 }
 
 function copy(place: Place, from: Verdicts, out: number[]): void {

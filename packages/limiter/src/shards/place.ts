@@ -74,11 +74,12 @@ export class Places {
   /** Of two drawn the fuller: none is preferred, else the others would stand full and lose their refill. */
   #choose(rule: ShardedRule, levels: RowLevels, cost: number, asked: number): number {
     const now = this.#levels.storeTime(asked)
-    const [x, y] = [this.#draw(rule.count), this.#draw(rule.count)]
+    const [x, y] = [this.draw(rule.count), this.draw(rule.count)]
     return levels.room(x, cost, now) >= levels.room(y, cost, now) ? x : y
   }
 
-  #draw(count: number): number {
+  /** A shard of so many, by lot. */
+  draw(count: number): number {
     return Math.floor(this.#random() * count)
   }
 

@@ -15,7 +15,11 @@ export function leaseFromShards(
   failed: (failure: StoreFailure) => void,
 ): void {
   const { value, want, now } = ask
-  const reports = Map.groupBy(ask.reports, ({ lease }) => lease.rule)
+  const reports = new Map<CompiledRule, LeaseReport[]>()
+  for (const report of ask.reports) {
+    const { rule: own } = report.lease
+    reports.set(own, [...(reports.get(own) ?? []), report])
+  }
   const place = places.single(rule, value, want, now)
   // A report without a want needs no shard but its own.
   const [reported] = want === 0 ? reports.keys() : []

@@ -1,6 +1,8 @@
 /** Takes on their way back: each to the shard that it was taken from, what was gathered to all of them. */
 import { randomInt } from 'node:crypto'
+import { CONCURRENCY } from '../algorithms/limit-numbers.js'
 import { MARK_REST, VERDICT_WIDTH } from '../algorithms/verdict.js'
+import type { CompiledRule } from '../rules/compiled-rule.js'
 import { TwoGenerations } from '../rules/two-generations.js'
 import {
   costOf,
@@ -73,17 +75,26 @@ export class ShardReturns {
   /** Gives back all that an answer took, of shards or of whole rules; not waited for. */
   undo(asked: Transaction, verdicts: Verdicts): void {
     const returns: Return[] = []
+    const held: { rule: CompiledRule; value: string }[] = []
     let at = FIRST_VERDICT
     for (const [i, rule] of asked.rules.entries()) {
       const [value, amount] = [asked.values[i]!, costOf(asked, i)]
       for (const limit of rule.limits) {
-        const takenUnder = limit.numbers.amount
-        if (wasTaken(verdicts, at))
+        const { amount: takenUnder, kind } = limit.numbers
+        const isTaken = wasTaken(verdicts, at)
+        // An id that was held before lives on: nothing was taken for it.
+        if (isTaken && kind === CONCURRENCY && verdicts[at + MARK_REST] !== 0)
+          held.push({ rule, value })
+        else if (isTaken && kind !== CONCURRENCY)
           returns.push({ rule, limit, value, amount, takenUnder, verdicts, at })
         at += VERDICT_WIDTH
       }
     }
     if (returns.length > 0) this.refund(returns, asked.now).catch(() => {})
+    if (held.length > 0)
+      Promise.resolve(this.#inner.release({ id: asked.holdId, rows: held }, asked.now)).catch(
+        () => {},
+      )
   }
 
   #mapped(item: Return, index: number): Mapped[] {

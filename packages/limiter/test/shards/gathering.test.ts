@@ -85,6 +85,18 @@ describe('a cost above what a shard holds', () => {
     await expect(only(world).check({ ...request, cost: 61 })).rejects.toThrow('another request')
   })
 
+  it('that one of the shards just holds is taken once, also under a key', async () => {
+    for (let seed = 0; seed < 30; seed++) {
+      // Seven shards hold 10, one 11.
+      const world = worldOf({ hot: { ...HOT, limits: '81/h' } }, { seed })
+      const request = { ...ADA, cost: 11, idempotencyKey: 'k' }
+      expect(await only(world).check(request)).toMatchObject({ allowed: true, remaining: 70 })
+      expect(await left(world)).toBe(70)
+      expect(await only(world).refund(await only(world).check(request))).toEqual({ requests: 11 })
+      expect(await left(world)).toBe(81)
+    }
+  })
+
   it('in shadow is counted while it is there, and only reported when it is not', async () => {
     const world = worldOf({ hot: { ...HOT, shadow: true } })
     for (const allowed of [true, false]) {

@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/store.js'
 import { seeded, type WorldOptions, worldOf } from './over-memory.js'
 
 const RATE = 4000
-const MS = 2000
+const MS = 4000
 
 interface Run {
   readonly shards: number
@@ -16,11 +16,12 @@ interface Run {
   readonly load: number
   readonly burst: number
   readonly seed: number
+  readonly cost?: number
   readonly over?: WorldOptions['over']
 }
 
 /** The part of what one bucket would have admitted that was denied, and the most that was admitted beyond the bound of any span. */
-async function run({ shards, instances, load, burst, seed, over }: Run) {
+async function run({ shards, instances, load, burst, seed, cost = 1, over }: Run) {
   const rules = { hot: { scope: 'global', limits: `${RATE}/s burst ${burst}`, shards } } as const
   const world = worldOf(rules, { instances, seed, ...(over && { over }) })
   const whole = worldOf({ hot: { ...rules.hot, shards: 1 } })
@@ -33,11 +34,11 @@ async function run({ shards, instances, load, burst, seed, over }: Run) {
     world.now++
     whole.now++
     for (const [i, limiter] of world.limiters.entries()) {
-      due[i]! += (-Math.log(1 - chance()) * load * RATE * weights[i]!) / sum / 1000
+      due[i]! += (-Math.log(1 - chance()) * load * RATE * weights[i]!) / sum / 1000 / cost
       for (; due[i]! >= 1; due[i]!--) {
         asked++
-        if ((await limiter.check({})).allowed) admitted++
-        if ((await whole.limiters[0]!.check({})).allowed) ideal++
+        if ((await limiter.check({ cost })).allowed) admitted += cost
+        if ((await whole.limiters[0]!.check({ cost })).allowed) ideal += cost
       }
     }
     // Admitted minus what was refilled: between its lowest and any later point at most the burst.
@@ -84,6 +85,16 @@ describe('a hot row in shards', () => {
       expect(over).toBeLessThanOrEqual(0)
       expect(stranded).toBeLessThanOrEqual(0.005)
       expect(calls).toBeLessThan(3)
+    },
+  )
+
+  it.each([0.9, 2])(
+    'whose shards hold less than a request costs is gathered from, at load %d',
+    async (load) => {
+      const gathered = { shards: 16, instances: 10, burst: 400, load, seed: 5, cost: 40 }
+      const { stranded, over } = await run(gathered)
+      expect(over).toBeLessThanOrEqual(0)
+      expect(stranded).toBeLessThanOrEqual(0.01)
     },
   )
 

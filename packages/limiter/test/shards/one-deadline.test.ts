@@ -1,0 +1,63 @@
+/** However many shards are asked, a decision waits for one deadline: then the no that there is stands. */
+import { expect, it } from 'vitest'
+import { createLimiter, type Limiter, MemoryStore } from '../../src/index.js'
+import type { LeasePort } from '../../src/leases/lease-port.js'
+import { ShardedStore } from '../../src/shards/sharded-store.js'
+import type { Answer, Store, Transaction, Verdicts } from '../../src/store/store.js'
+
+const ADA = { subject: { user: 'ada' } }
+const NOW = 1_790_000_000_000
+
+/** A store whose answers can be held back. */
+class SlowStore extends MemoryStore implements LeasePort {
+  readonly held: (() => void)[] = []
+  holdsBack: (transaction: Transaction) => boolean = () => false
+
+  override consume(transaction: Transaction): Verdicts {
+    const answer: Answer<Verdicts> = this.holdsBack(transaction)
+      ? new Promise<Verdicts>((resolve) =>
+          this.held.push(() => resolve(super.consume(transaction))),
+        )
+      : super.consume(transaction)
+    return answer as Verdicts
+  }
+
+  lease(): void {}
+}
+
+function world(): { limiter: Limiter; store: SlowStore } {
+  const store = new SlowStore()
+  let drawn = 0
+  // Always shard 0 first: its last unit is soon gone.
+  const random = () => (drawn++, 0)
+  const sharded: Store = new ShardedStore(store, { deadlineMs: 30, random })
+  const rules = { hot: { scope: 'user', limits: '40/h', shards: 4 } } as const
+  return { limiter: createLimiter({ rules, store: sharded, clock: () => NOW }), store }
+}
+
+it('what another shard answers too late is given back, and the denial is given in time', async () => {
+  const { limiter, store } = world()
+  for (let i = 0; i < 10; i++) expect((await limiter.check(ADA)).allowed).toBe(true)
+  let asks = 0
+  store.holdsBack = ({ dryRun }) => !dryRun && ++asks > 1
+  const denied = await limiter.check(ADA)
+  expect(denied).toMatchObject({ allowed: false, reason: 'limited', degraded: false })
+  expect(store.held).toHaveLength(1)
+  store.holdsBack = () => false
+  for (const answer of store.held) answer()
+  await Promise.resolve()
+  await new Promise(setImmediate)
+  expect((await limiter.peek(ADA)).remaining).toBe(30)
+})
+
+it('what is gathered too late is given back, and the denial is given in time', async () => {
+  const { limiter, store } = world()
+  let asks = 0
+  store.holdsBack = ({ dryRun }) => !dryRun && ++asks > 2
+  expect(await limiter.check({ ...ADA, cost: 35 })).toMatchObject({ allowed: false })
+  expect(store.held.length).toBeGreaterThan(0)
+  store.holdsBack = () => false
+  for (const answer of store.held) answer()
+  await new Promise(setImmediate)
+  expect((await limiter.peek(ADA)).remaining).toBe(40)
+})
