@@ -50,24 +50,31 @@ export interface SharedStore extends Store {
   readonly health: RedisHealth
 }
 
-class BeatingStore extends RedisStore {
+/** Rules in shards over the store that has each row in one place; says that this instance is there. */
+class BeatingStore extends ShardedStore implements SharedStore {
+  readonly #redis: RedisStore
   readonly #net: SafetyNet
+  readonly #clock: StoreClock
   #timer: ReturnType<typeof setInterval> | undefined
 
-  readonly #clock: StoreClock
-
   constructor(parts: RedisStoreParts, net: SafetyNet) {
-    super(parts)
+    const redis = new RedisStore(parts)
+    super(redis as unknown as Store & LeasePort, parts)
+    this.#redis = redis
     this.#net = net
     this.#clock = parts.clock
   }
 
   override *use(rules: RuleSet): Slices<void> {
-    yield* super.use(rules)
+    yield* this.#redis.use(rules)
     if (this.#timer !== undefined) return
     this.#timer = setInterval(() => void this.beat(), BEAT_MS)
     this.#timer.unref()
     void this.beat()
+  }
+
+  beat(): Promise<void> {
+    return this.#redis.beat()
   }
 
   override close(): Answer<void> {
@@ -81,20 +88,6 @@ class BeatingStore extends RedisStore {
       clock: this.#clock.reading,
       instances: this.#net.instances,
     }
-  }
-}
-
-/** Rules in shards, over the store that keeps each row in one place. */
-class ShardedRedis extends ShardedStore implements SharedStore {
-  readonly #redis: BeatingStore
-
-  constructor(redis: BeatingStore, deadlineMs: number) {
-    super(redis as unknown as Store & LeasePort, { deadlineMs })
-    this.#redis = redis
-  }
-
-  get health(): RedisHealth {
-    return this.#redis.health
   }
 }
 
@@ -121,8 +114,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   })
   const keys = new Keys(options.prefix ?? 'sluice')
   const port = redisPort(client)
-  const redis = new BeatingStore({ port, safeguard, keys, deadlineMs, clock }, safeguard)
-  return new ShardedRedis(redis, deadlineMs)
+  return new BeatingStore({ port, safeguard, keys, deadlineMs, clock }, safeguard)
 }
 
 function within(field: string, value: number, least: number, most: number): number {

@@ -27,10 +27,8 @@ class SlowStore extends MemoryStore implements LeasePort {
 
 function world(): { limiter: Limiter; store: SlowStore } {
   const store = new SlowStore()
-  let drawn = 0
   // Always shard 0 first: its last unit is soon gone.
-  const random = () => (drawn++, 0)
-  const sharded: Store = new ShardedStore(store, { deadlineMs: 30, random })
+  const sharded: Store = new ShardedStore(store, { deadlineMs: 30, random: () => 0 })
   const rules = { hot: { scope: 'user', limits: '40/h', shards: 4 } } as const
   return { limiter: createLimiter({ rules, store: sharded, clock: () => NOW }), store }
 }
