@@ -23,6 +23,8 @@ export interface Place {
   readonly value: string
   readonly cost: number
   readonly shard: number
+  /** The shards that were asked so far, this one included. */
+  readonly tried: readonly number[]
 }
 
 /** From 0 to 1, like Math.random. */
@@ -63,7 +65,7 @@ export class Places {
   single(rule: ShardedRule, value: string, cost: number, asked: number): Place {
     const levels = this.#levels.of(rule, value)
     const shard = this.#choose(rule, levels, cost, asked)
-    return { index: 0, at: FIRST_VERDICT, rule, levels, value, cost, shard }
+    return { index: 0, at: FIRST_VERDICT, rule, levels, value, cost, shard, tried: [shard] }
   }
 
   /** Null where the rule is not split. */

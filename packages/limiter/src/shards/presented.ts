@@ -25,9 +25,10 @@ export function present(places: readonly Place[], verdicts: Verdicts): void {
 }
 
 /** What is left is this shard's, and what the others should have. */
-function sumUp({ rule, levels, shard, at: from, cost }: Place, out: number[]): void {
+function sumUp({ rule, levels, shard, tried, at: from, cost }: Place, out: number[]): void {
   const now = out[DECIDED_AT]!
-  const earliest = levels.earliest(cost, now)
+  // Of those that were asked just now: what others have taken since is not known of the rest.
+  const earliest = Math.min(...tried.map((each) => levels.deniedUntil(each)))
   for (const [j, { numbers }] of rule.whole.limits.entries()) {
     const at = from + j * VERDICT_WIDTH
     for (let other = 0; other < rule.count; other++) {

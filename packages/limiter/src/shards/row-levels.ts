@@ -112,15 +112,17 @@ export class RowLevels {
     return this.#numbers[shard * this.#width + LIMITS + 2 * j + FULL_AT]!
   }
 
-  /** Until when a shard denied so much, of those known to deny the earliest; Infinity if none is. */
-  earliest(cost: number, now: number): number {
-    let earliest = Number.POSITIVE_INFINITY
-    for (let row = 0; row < this.#numbers.length; row += this.#width) {
-      const until = this.#numbers[row + DENIED_UNTIL]!
-      if (until > now && this.#numbers[row + DENIED_COST]! >= cost)
-        earliest = Math.min(earliest, until)
-    }
-    return earliest
+  /** Until when a shard said no; 0 where it said yes. */
+  deniedUntil(shard: number): number {
+    return this.#numbers[shard * this.#width + DENIED_UNTIL]!
+  }
+
+  /** When a shard said that it would admit so much by now; 0 where it did not. */
+  promisedAt(shard: number, cost: number, now: number): number {
+    const row = shard * this.#width
+    const until = this.#numbers[row + DENIED_UNTIL]!
+    const isPromised = until > 0 && now >= until && this.#numbers[row + DENIED_COST]! >= cost
+    return isPromised ? this.#numbers[row + SEEN_AT]! : 0
   }
 
   #part(whole: number, shard: number): number {

@@ -122,11 +122,11 @@ export class ShardReturns {
     })
   }
 
-  /** Of other shards than there were then nothing is given back, as of another amount. */
+  /** Of a shard that is there no more nothing is given back; under other numbers than then the store gives nothing. */
   #toShard(item: Return, index: number, taken: Omit<Piece, 'left'>): Mapped[] {
     const { shard, count, verdicts, at } = taken
     const rule = this.#rules.of(item.rule)
-    if (rule === null || rule.count !== count) return []
+    if (rule === null || shard >= rule.count) return []
     const own = rule.shard(shard)
     const limit = own.limits[item.rule.limits.indexOf(item.limit)]!
     const takenUnder = Math.floor((item.takenUnder + shard) / count)

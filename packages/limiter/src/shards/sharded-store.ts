@@ -94,9 +94,8 @@ export class ShardedStore implements Store, LeasePort {
   ): Promise<Verdicts> {
     let places = chosen
     let { verdicts } = await this.#ask(transaction, places)
-    const tried = places.map(({ shard }) => new Set([shard]))
     for (let more = 0; more < MOST_MORE && verdicts[ALLOWED] !== 1; more++) {
-      const others = this.#elsewhere(transaction, places, verdicts, tried)
+      const others = this.#elsewhere(transaction, places, verdicts)
       if (others === null) break
       const asking = this.#ask(transaction, others)
       const next = await patience.wait(asking, (late) => this.#undo(transaction, late))
@@ -118,32 +117,30 @@ export class ShardedStore implements Store, LeasePort {
     transaction: Transaction,
     places: readonly Place[],
     verdicts: Verdicts,
-    tried: readonly Set<number>[],
   ): Place[] | null {
     const deniers = new Set(deniersOf(transaction, verdicts))
-    const moved = places.map((place, i) => {
+    const moved = places.map((place) => {
       if (!deniers.delete(place.index)) return place
-      const shard = this.#fullest(place, transaction.now, tried[i]!)
-      if (shard < 0) return null
-      tried[i]!.add(shard)
-      return { ...place, shard }
+      const shard = this.#next(place, transaction.now)
+      return shard < 0 ? null : { ...place, shard, tried: [...place.tried, shard] }
     })
     const isHelpless = deniers.size > 0 || moved.includes(null)
     return isHelpless ? null : (moved as Place[])
   }
 
-  /** Of those that were not tried and should have room; -1 if none should. */
-  #fullest({ rule, levels, cost }: Place, asked: number, tried: ReadonlySet<number>): number {
+  /** Of those that were not tried the one that said last that it would have room by now, else the fullest; -1 if none should have. */
+  #next({ rule, levels, cost, tried }: Place, asked: number): number {
     const now = this.#places.now(asked)
-    let fullest = -1
-    let most = cost
+    let [next, latest, most] = [-1, 0, cost]
     for (let shard = 0; shard < rule.count; shard++) {
-      const room = tried.has(shard) ? -1 : levels.room(shard, cost, now)
-      if (room < most || (room === most && fullest >= 0)) continue
-      fullest = shard
-      most = room
+      if (tried.includes(shard)) continue
+      const room = levels.room(shard, cost, now)
+      const promisedAt = levels.promisedAt(shard, cost, now)
+      const isFuller = next < 0 ? room >= most : room > most
+      if (promisedAt < latest || (promisedAt === latest && !isFuller)) continue
+      ;[next, latest, most] = [shard, promisedAt, room]
     }
-    return fullest
+    return next
   }
 
   /** A take that nobody waits for any more. Of one under a key the record says so, and it is answered when asked again. */

@@ -190,9 +190,13 @@ describe.each([
     for (let i = 0; i < 200; i++) await one.check(ADA)
     one.setRules({ rules: { hot: { ...HOT, limits: '400/h' } } })
     expect(await left(one)).toBe(200)
+    one.setRules({ rules: { hot: HOT } })
+    clock.now += 900_000
     one.setRules({ rules: { hot: { ...HOT, limits: '16/h burst 200' } } })
     clock.now += 1_800_000
-    expect(await left(one)).toBeLessThanOrEqual(8)
+    // A quarter of an hour at the old rate, and half of one at the new.
+    expect(await left(one)).toBeGreaterThanOrEqual(50)
+    expect(await left(one)).toBeLessThanOrEqual(58)
   })
 })
 

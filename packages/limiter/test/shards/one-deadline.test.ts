@@ -1,6 +1,6 @@
 /** However many shards are asked, a decision waits for one deadline: then the no that there is stands. */
 import { expect, it } from 'vitest'
-import { createLimiter, type Limiter, MemoryStore } from '../../src/index.js'
+import { createLimiter, type Limiter, MemoryStore, type RulesDocument } from '../../src/index.js'
 import type { LeasePort } from '../../src/leases/lease-port.js'
 import { ShardedStore } from '../../src/shards/sharded-store.js'
 import type { Answer, Store, Transaction, Verdicts } from '../../src/store/store.js'
@@ -25,11 +25,11 @@ class SlowStore extends MemoryStore implements LeasePort {
   lease(): void {}
 }
 
-function world(): { limiter: Limiter; store: SlowStore } {
+function world(more: RulesDocument['rules'] = {}): { limiter: Limiter; store: SlowStore } {
   const store = new SlowStore()
   // Always shard 0 first: its last unit is soon gone.
   const sharded: Store = new ShardedStore(store, { deadlineMs: 30, random: () => 0 })
-  const rules = { hot: { scope: 'user', limits: '40/h', shards: 4 } } as const
+  const rules = { hot: { scope: 'user', limits: '40/h', shards: 4 }, ...more } as const
   return { limiter: createLimiter({ rules, store: sharded, clock: () => NOW }), store }
 }
 
@@ -43,9 +43,21 @@ it('what another shard answers too late is given back, and the denial is given i
   expect(store.held).toHaveLength(1)
   store.holdsBack = () => false
   for (const answer of store.held) answer()
-  await Promise.resolve()
   await new Promise(setImmediate)
   expect((await limiter.peek(ADA)).remaining).toBe(30)
+})
+
+it('a hold that was taken with it is released', async () => {
+  const { limiter, store } = world({ jobs: { scope: 'org', limits: '5 concurrent for 60s' } })
+  const both = { subject: { user: 'ada', org: 'acme' } }
+  for (let i = 0; i < 10; i++) await limiter.check(ADA)
+  let asks = 0
+  store.holdsBack = ({ dryRun }) => !dryRun && ++asks > 1
+  expect((await limiter.check(both)).allowed).toBe(false)
+  store.holdsBack = () => false
+  for (const answer of store.held) answer()
+  await new Promise(setImmediate)
+  expect((await limiter.peek({ subject: { org: 'acme' } })).remaining).toBe(5)
 })
 
 it('what is gathered too late is given back, and the denial is given in time', async () => {

@@ -1,6 +1,7 @@
 /** A rule in shards answers as the whole rule would: what is left, what is given back, what is reset. */
 import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../../src/decision-record.js'
+import { ShardRules } from '../../src/shards/sharded-rule.js'
 import { printReceipt, readReceipt } from '../../src/transport.js'
 import { type World, worldOf } from './over-memory.js'
 
@@ -80,9 +81,16 @@ describe('a rule in shards', () => {
 
   it('gives nothing back to other shards than there were', async () => {
     const world = worldOf({ hot: HOT })
-    const decision = await world.limiters[0]!.check(ADA)
-    world.limiters[0]!.setRules({ rules: { hot: { ...HOT, shards: 4 } } })
-    expect(await world.limiters[0]!.refund(decision)).toEqual({ requests: 0 })
+    for (const shards of [1, 2, 4, 16, 40]) {
+      const decisions = []
+      for (let n = 0; n < 16; n++) decisions.push(await world.limiters[0]!.check(ADA))
+      world.limiters[0]!.setRules({ rules: { hot: { ...HOT, shards } } })
+      await take(world, 3 * shards)
+      for (const decision of decisions)
+        expect(await world.limiters[0]!.refund(decision)).toEqual({ requests: 0 })
+      world.limiters[0]!.setRules({ rules: { hot: HOT } })
+      await world.limiters[0]!.reset(ADA.subject)
+    }
   })
 
   it('is one row: reset gives back all shards and counts as one', async () => {
@@ -114,6 +122,19 @@ describe('a rule in shards', () => {
     expect(await left(world)).toBeLessThanOrEqual(9)
   })
 
+  it('is granted to its emptiest shards first', async () => {
+    const world = worldOf({ hot: HOT })
+    const sharded = new ShardRules().of(world.limiters[0]!.rules.named('hot')!)!
+    const now = world.now * 1000
+    const change = (shard: number, amount: number) => {
+      const rule = sharded.shard(shard)
+      return { rule, limit: rule.limits[0]!, value: 'ada', amount }
+    }
+    world.store.charge([change(3, 10), change(5, 4)], now)
+    expect(await world.limiters[0]!.refund({ ...ADA, cost: 8 })).toEqual({ requests: 8 })
+    expect(world.store.grant([change(3, 10), change(5, 10)], now)).toEqual([2, 4])
+  })
+
   it('answers an idempotency key again as the whole rule, and counts it once', async () => {
     const world = worldOf({ hot: HOT })
     const [limiter] = world.limiters as [World['limiters'][0]]
@@ -142,10 +163,12 @@ describe('a rule in shards', () => {
   it('converts from the time at which its numbers took effect, not from when it is next asked', async () => {
     const world = worldOf({ hot: HOT })
     await take(world, 80)
-    world.limiters[0]!.setRules({ rules: { hot: { ...HOT, limits: '8/h burst 80' } } })
     world.now += 1_800_000
-    // At the old rate 40 would be there again.
-    expect(await left(world)).toBeLessThanOrEqual(4)
+    world.limiters[0]!.setRules({ rules: { hot: { ...HOT, limits: '8/h burst 80' } } })
+    world.now += 3_600_000
+    // Half an hour at the old rate, and one at the new.
+    expect(await left(world)).toBeGreaterThanOrEqual(40)
+    expect(await left(world)).toBeLessThanOrEqual(48)
   })
 
   it('has as many counters for a tier or an override, which share them', async () => {

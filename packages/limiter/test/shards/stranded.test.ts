@@ -88,6 +88,27 @@ describe('a hot row in shards', () => {
     },
   )
 
+  it('asked by many in one turn spreads them, though none knows the answer of the other', async () => {
+    const rule = { scope: 'global', limits: `${RATE}/s burst 400` } as const
+    const world = worldOf({ hot: { ...rule, shards: 8 } }, { instances: 2 })
+    const whole = worldOf({ hot: rule })
+    const chance = seeded(3)
+    let [due, admitted, ideal, asked] = [0, 0, 0, 0]
+    for (let ms = 0; ms < MS; ms += 20) {
+      world.now += 20
+      whole.now += 20
+      due += -Math.log(1 - chance()) * 0.9 * (RATE / 50)
+      const turn = Array.from({ length: Math.floor(due) }, () => Math.floor(chance() * 2))
+      due -= turn.length
+      asked += turn.length
+      const answers = await Promise.all(turn.map((i) => world.limiters[i]!.check({})))
+      admitted += answers.filter(({ allowed }) => allowed).length
+      for (const _ of turn) if ((await whole.limiters[0]!.check({})).allowed) ideal++
+    }
+    expect(1 - admitted / ideal).toBeLessThan(0.0035)
+    expect(world.asks / asked).toBeLessThan(1.02)
+  })
+
   it.each([0.9, 2])(
     'whose shards hold less than a request costs is gathered from, at load %d',
     async (load) => {

@@ -57,6 +57,15 @@ onEachDatabase('documents', (world) => {
     expect(await inconsistencies(world.database)).toEqual([])
   })
 
+  it('says that the counters of a rule start anew when it is split', async () => {
+    const hot = { scope: 'org', limits: ['90/s'] }
+    await apply({ rules: { hot } }, '*')
+    const { body } = await plan({ rules: { hot: { ...hot, shards: 8, lease: 'on' } } })
+    expect(body.changes).toMatchObject([
+      { name: 'hot', after: 'shards 8, lease true', counters: 'start anew' },
+    ])
+  })
+
   it('changes only what differs, and says which counters carry over', async () => {
     const { body: first } = await apply(DOCUMENT, '*')
     const { rules, tiers: _tiers, costs: _costs, blocks: _blocks, ...rest } = DOCUMENT

@@ -13,7 +13,14 @@ import { type AdminServer, startAdmin } from './admin-server.js'
 const RULES = RuleSet.compile({
   rules: {
     'per-user': { scope: 'user', limits: ['10/s', '100/min'], tiers: { pro: '50/s' } },
-    tokens: { scope: 'user', unit: 'tokens', additive: true, limits: '1000/h' },
+    tokens: {
+      scope: 'user',
+      unit: 'tokens',
+      additive: true,
+      limits: '1000/h',
+      shards: 4,
+      lease: { ahead: '50ms' },
+    },
     office: { scope: 'ip', value: '10.0.0.0/8', resource: '/a', methods: 'GET', limits: '5/s' },
   },
   tiers: { pro: ['user:1'] },
@@ -111,6 +118,11 @@ describe('a rules file and no database', () => {
     const { body } = await admin.call('GET', '/v1/rules?scope=ip&resource=/a')
     expect(body.items).toEqual([(await admin.call('GET', '/v1/rules/office')).body])
     expect(body.items[0]).toMatchObject({ value: '10.0.0.0/8', methods: ['GET'], version: 1 })
+    expect(body.items[0]).toMatchObject({ shards: 1, lease: null })
+    expect((await admin.call('GET', '/v1/rules/tokens')).body).toMatchObject({
+      shards: 4,
+      lease: { ahead: '50ms' },
+    })
     expect((await admin.call('GET', '/v1/rules/nobody')).status).toBe(404)
     const costs = await admin.call('GET', '/v1/costs?limit=1')
     const more = await admin.call('GET', `/v1/costs?limit=1&cursor=${costs.body.next}`)
