@@ -57,14 +57,18 @@ export class Gathering {
     places: readonly Place[],
     patience: Patience,
   ): Promise<Verdicts> {
+    let seen: number[] | null = null
     // What is kept under the key is answered again, whatever is there now.
     if (transaction.idempotency !== null) {
       const verdicts = await this.#takeOfOne(transaction, places)
       if (transaction.replayOf !== null || verdicts[ALLOWED] === 1) return verdicts
+      const looking = look(this.#inner, this.#places, transaction, places)
+      seen = await patience.wait(looking, () => {})
+      if (seen === null) return denied([...verdicts], places)
     }
-    const seen = await look(this.#inner, this.#places, transaction, places)
-    if (places.some((place) => isLarge(place) && !isCounted(place, seen)))
-      return this.#takeOfOne(transaction, places)
+    seen ??= await look(this.#inner, this.#places, transaction, places)
+    if (!places.every((place) => isCounted(place, seen)))
+      return (await patience.wait(this.#takeOfOne(transaction, places), () => {})) ?? seen
     if (seen[ALLOWED] !== 1) return seen
     const gathering = this.#gather(transaction, places, seen)
     const late = (verdicts: Verdicts | null) => {
