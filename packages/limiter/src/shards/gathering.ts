@@ -4,36 +4,37 @@
  * that they and the idempotency key decide with it; what was taken before is given back if they say no.
  */
 import {
-  GO_AT,
-  NOT_NOW,
-  REMAINING,
-  RESET_AT,
-  SHUT,
-  STATUS,
-  UNCOUNTED,
-  VERDICT_WIDTH,
-  YES,
-} from '../algorithms/verdict.js'
-import {
   ALLOWED,
   DECIDED_AT,
   FIRST_VERDICT,
   type Store,
   type Transaction,
   type Verdicts,
-  wasTaken,
 } from '../store/store.js'
-import { gatheredAt, look } from './look.js'
-import { type Answered, ask, deniersOf, isLarge, type Place, type Places } from './place.js'
+import {
+  copyVerdicts,
+  denyAll,
+  isCounted,
+  isTaken,
+  isYes,
+  presentGathered,
+} from './gathered-verdicts.js'
+import { look } from './look.js'
+import {
+  type Answered,
+  answerAgain,
+  ask,
+  deniersOf,
+  isLarge,
+  type Place,
+  type Places,
+} from './place.js'
 import { present } from './presented.js'
-import { markGathered } from './shard-mark.js'
 import type { Piece, ShardReturns } from './shard-returns.js'
 import type { Patience } from './time-limit.js'
 
 /** How often it is tried with what is left elsewhere, where others were faster. */
 const MOST_ROUNDS = 3
-/** What to wait where they always were, in microseconds. */
-const PAUSE_US = 1000
 
 /** What one shard gave to a place: the transaction that took it, and where its verdicts stand. */
 interface Share extends Answered {
@@ -64,25 +65,28 @@ export class Gathering {
       if (transaction.replayOf !== null || verdicts[ALLOWED] === 1) return verdicts
       const looking = look(this.#inner, this.#places, transaction, places)
       seen = await patience.wait(looking, () => {})
-      if (seen === null) return denied([...verdicts], places)
+      if (seen === null) return denyAll([...verdicts], places)
     }
     seen ??= await look(this.#inner, this.#places, transaction, places)
     if (!places.every((place) => isCounted(place, seen)))
       return (await patience.wait(this.#takeOfOne(transaction, places), () => {})) ?? seen
     if (seen[ALLOWED] !== 1) return seen
     const gathering = this.#gather(transaction, places, seen)
-    const late = (verdicts: Verdicts | null) => {
-      if (transaction.idempotency === null && verdicts !== null)
-        this.#returns.undo(transaction, verdicts)
+    const late = (answer: Answered | null) => {
+      if (transaction.idempotency === null && answer !== null)
+        this.#returns.undo(transaction, answer.verdicts)
     }
-    return (await patience.wait(gathering, late)) ?? denied(seen, places)
+    const answer = await patience.wait(gathering, late)
+    if (answer === null) return denyAll(seen, places)
+    answerAgain(transaction, answer)
+    return answer.verdicts
   }
 
   /** All of it of one shard each, which hardly any holds: a no, but for shadow rules and while the store is away. */
   async #takeOfOne(transaction: Transaction, places: readonly Place[]): Promise<Verdicts> {
-    const { verdicts } = await ask(this.#inner, this.#places, transaction, places)
-    if (transaction.replayOf === null) present(places, verdicts)
-    return verdicts
+    const answer = await ask(this.#inner, this.#places, transaction, places)
+    if (!answerAgain(transaction, answer)) present(places, answer.verdicts)
+    return answer.verdicts
   }
 
   /** Null: it is not there after all. */
@@ -90,7 +94,7 @@ export class Gathering {
     transaction: Transaction,
     places: readonly Place[],
     seen: Verdicts,
-  ): Promise<Verdicts | null> {
+  ): Promise<Answered | null> {
     let taken: Share[] = []
     // In shadow what is not there is only reported.
     let large = places.filter((place) => isLarge(place) && isYes(place, seen))
@@ -105,14 +109,15 @@ export class Gathering {
         if (more.includes(null)) continue
         const last = places.map((place) => plans.get(place)?.[0] ?? place)
         const answer = await ask(this.#inner, this.#places, transaction, last)
-        if (transaction.replayOf !== null) return answer.verdicts
+        if (answer.replayOf !== null) return answer
         if (answer.verdicts[ALLOWED] === 1) {
           const heads = last.map((place) => ({ ...answer, place, at: place.at }))
           const served = large.filter((place) => isTaken(place, answer.verdicts))
           const isServed = (share: Share) => served.some((place) => isOf(share, place))
           const shares = [...taken, ...heads].filter(isServed)
           taken = taken.filter((share) => !isServed(share))
-          return this.#presented(places, served, shares, answer.verdicts, seen)
+          this.#present(places, served, shares, answer.verdicts, seen)
+          return answer
         }
         const isShort = deniersOf(transaction, answer.verdicts).every((index) =>
           large.some((place) => place.index === index),
@@ -122,7 +127,7 @@ export class Gathering {
           places.filter((place) => !isLarge(place)),
           answer.verdicts,
         )
-        return answer.verdicts
+        return answer
       }
       return null
     } finally {
@@ -164,13 +169,13 @@ export class Gathering {
   }
 
   /** In place, like `present`. */
-  #presented(
+  #present(
     places: readonly Place[],
     served: readonly Place[],
     shares: readonly Share[],
     verdicts: Verdicts,
     seen: Verdicts,
-  ): Verdicts {
+  ): void {
     const out = verdicts as number[]
     const pieces = new Map(
       served.map((place) => [
@@ -184,10 +189,9 @@ export class Gathering {
     )
     for (const place of places.filter(isLarge)) {
       const gathered = pieces.get(place)
-      if (gathered === undefined) copy(place, seen, out)
-      else sumUp(place, out, this.#returns.keep(gathered))
+      if (gathered === undefined) copyVerdicts(place, seen, out)
+      else presentGathered(place, out, this.#returns.keep(gathered))
     }
-    return out
   }
 }
 
@@ -195,60 +199,8 @@ function isOf(share: Share, { index }: Place): boolean {
   return share.place.index === index
 }
 
-function verdictsAt({ rule, at }: Place): number[] {
-  return rule.whole.limits.map((_, j) => at + j * VERDICT_WIDTH)
-}
-
-function isYes(place: Place, verdicts: Verdicts): boolean {
-  return verdictsAt(place).every((at) => verdicts[at + STATUS] === YES)
-}
-
-function isTaken(place: Place, verdicts: Verdicts): boolean {
-  return verdictsAt(place).every((at) => wasTaken(verdicts, at))
-}
-
-/** Not where the store could not be asked, and the rule lets through or refuses what it cannot count. */
-function isCounted(place: Place, verdicts: Verdicts): boolean {
-  return verdictsAt(place).every(
-    (at) => verdicts[at + STATUS] !== UNCOUNTED && verdicts[at + STATUS] !== SHUT,
-  )
-}
-
 /** With the numbers as they are now: they may be one answer with others', which is corrected in place. */
 function pieceOf({ place: { rule, shard, cost }, verdicts, at }: Share): Piece {
   const left = rule.whole.limits.map(() => cost)
   return { shard, count: rule.count, verdicts: [...verdicts], at, left }
-}
-
-function copy(place: Place, from: Verdicts, out: number[]): void {
-  for (const at of verdictsAt(place))
-    for (let n = 0; n < VERDICT_WIDTH; n++) out[at + n] = from[at + n]!
-}
-
-function sumUp(place: Place, out: number[], id: number): void {
-  const { rule, levels } = place
-  for (const [j, at] of verdictsAt(place).entries()) {
-    const { burst } = rule.whole.limits[j]!.numbers
-    let left = 0
-    for (let shard = 0; shard < rule.count; shard++) {
-      left += levels.surely(shard, j, out[DECIDED_AT]!)
-      out[at + RESET_AT] = Math.max(out[at + RESET_AT]!, levels.fullAt(shard, j))
-    }
-    out[at + REMAINING] = Math.min(burst, left)
-    markGathered(out, at, id)
-  }
-}
-
-/** It was there, and others were faster. */
-function denied(seen: number[], places: readonly Place[]): number[] {
-  const now = seen[DECIDED_AT]!
-  seen[ALLOWED] = 0
-  for (const place of places.filter((each) => isLarge(each) && !each.rule.whole.shadow)) {
-    for (const [j, at] of verdictsAt(place).entries()) {
-      seen[at + STATUS] = NOT_NOW
-      seen[at + REMAINING] = Math.min(seen[at + REMAINING]!, place.cost - 1)
-      seen[at + GO_AT] = Math.max(now + PAUSE_US, gatheredAt(place, j, now))
-    }
-  }
-  return seen
 }

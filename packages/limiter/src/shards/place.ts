@@ -102,6 +102,8 @@ export class Places {
 export interface Answered {
   readonly asked: Transaction
   readonly verdicts: Verdicts
+  /** The earlier request, where the answer is one that was given before. */
+  readonly replayOf: Transaction | null
 }
 
 /** Originals of answers that are given again under their idempotency key. */
@@ -117,15 +119,19 @@ export async function ask(
   const asked = shardsOf(transaction, chosen)
   for (const { levels, shard, cost } of chosen) levels.expect(shard, cost)
   const verdicts = await inner.consume(asked)
-  if (asked.replayOf === null) {
-    places.note(chosen, transaction.now, verdicts)
-    if (transaction.idempotency !== null) originals.set(verdicts, transaction)
-  } else {
-    // Whoever asked knows nothing of shards.
-    const original = originals.get(verdicts) ?? wholeOf(asked.replayOf)
-    ;(transaction as { replayOf: Transaction | null }).replayOf = original
-  }
-  return { asked, verdicts }
+  // Whoever asked knows nothing of shards.
+  if (asked.replayOf !== null)
+    return { asked, verdicts, replayOf: originals.get(verdicts) ?? wholeOf(asked.replayOf) }
+  places.note(chosen, transaction.now, verdicts)
+  if (transaction.idempotency !== null) originals.set(verdicts, transaction)
+  return { asked, verdicts, replayOf: null }
+}
+
+/** Says so, where the answer that is given is an earlier one. */
+export function answerAgain(transaction: Transaction, { replayOf }: Answered): boolean {
+  if (replayOf === null) return false
+  ;(transaction as { replayOf: Transaction | null }).replayOf = replayOf
+  return true
 }
 
 function wholeOf(transaction: Transaction): Transaction {

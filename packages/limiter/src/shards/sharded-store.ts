@@ -25,6 +25,7 @@ import { LevelBook } from './level-book.js'
 import { look } from './look.js'
 import {
   type Answered,
+  answerAgain,
   ask,
   deniersOf,
   isLarge,
@@ -93,19 +94,19 @@ export class ShardedStore implements Store, LeasePort {
     patience: Patience,
   ): Promise<Verdicts> {
     let places = chosen
-    let { verdicts } = await this.#ask(transaction, places)
-    for (let more = 0; more < MOST_MORE && verdicts[ALLOWED] !== 1; more++) {
-      const others = this.#elsewhere(transaction, places, verdicts)
+    let answer = await this.#ask(transaction, places)
+    for (let more = 0; more < MOST_MORE && answer.verdicts[ALLOWED] !== 1; more++) {
+      const others = this.#elsewhere(transaction, places, answer.verdicts)
       if (others === null) break
       const asking = this.#ask(transaction, others)
       const next = await patience.wait(asking, (late) => this.#undo(transaction, late))
       // Not in time, or not at all: the no that there is stands.
       if (next === null || isLost(next.verdicts)) break
       places = others
-      verdicts = next.verdicts
+      answer = next
     }
-    if (transaction.replayOf === null) present(places, verdicts)
-    return verdicts
+    if (!answerAgain(transaction, answer)) present(places, answer.verdicts)
+    return answer.verdicts
   }
 
   #ask(transaction: Transaction, places: readonly Place[]): Promise<Answered> {
