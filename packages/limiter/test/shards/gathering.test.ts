@@ -1,6 +1,9 @@
 /** A cost above what a shard holds is gathered from several, all or nothing, and given back to all of them. */
 import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../../src/decision-record.js'
+import type { LeasePort } from '../../src/leases/lease-port.js'
+import { ShardedStore } from '../../src/shards/sharded-store.js'
+import type { Store } from '../../src/store/store.js'
 import { printReceipt, readReceipt } from '../../src/transport.js'
 import { seeded, type World, worldOf } from './over-memory.js'
 
@@ -70,6 +73,25 @@ describe('a cost above what a shard holds', () => {
     expect((await only(world).check(request)).allowed).toBe(true)
     expect(await only(world).check(request)).toMatchObject({ allowed: false, rule: 'day' })
     expect(await left(world)).toBe(50)
+  })
+
+  it('is given back where another rule denies only after it was looked at', async () => {
+    // Whoever asks last finds the other rule empty.
+    const over = (inner: Store & LeasePort) =>
+      new ShardedStore(
+        {
+          ...inner,
+          consume: (asked) =>
+            inner.consume(
+              asked.dryRun || asked.rules.length === 1 ? asked : { ...asked, costs: [1, 1000] },
+            ),
+        },
+        { deadlineMs: 10_000 },
+      )
+    const world = worldOf({ hot: HOT, day: { scope: 'org', limits: '50/h' } }, { over })
+    const request = { subject: { user: 'ada', org: 'acme' }, cost: 30 }
+    expect(await only(world).check(request)).toMatchObject({ allowed: false, rule: 'day' })
+    expect(await left(world)).toBe(80)
   })
 
   it('is answered again under its idempotency key, whatever is left', async () => {
