@@ -25,8 +25,24 @@ const MODULES = [
   'sliding-counter',
   'sliding-log',
   'concurrency',
+  'leases',
   'algorithm',
 ]
+
+/** For reading and writing rows that may have leases, and for leasing. */
+const LEASED_ROWS = ['settleLeases', 'rollLeases', 'leasedOut', 'leadOf', 'limitNumbers']
+const LEASES = [
+  ...LEASED_ROWS,
+  'clearLeases',
+  'leasable',
+  'noteLease',
+  'leaseEnd',
+  'reportLease',
+  'returnLease',
+  'leasedGoAt',
+  'noteLeasesOut',
+]
+const CHANGES = ['refund', 'grant', 'charge', 'reset', 'atLeast', 'emptyAt', 'widthOf', 'renewHold']
 
 /**
  * The scripts: the algorithms' functions that each calls, and the hand-written parts that follow them.
@@ -37,13 +53,13 @@ const SCRIPTS = {
     roots: ['nextTat', 'decideTat'],
     parts: ['fast.lua', 'answers.lua'],
     wide: {
-      roots: ['decide', 'take', 'emptyAt', 'widthOf'],
+      roots: ['decide', 'take', 'emptyAt', 'widthOf', ...LEASES],
       parts: ['rows.lua', 'besides.lua', 'wide.lua'],
     },
     last: ['consume.lua'],
   },
   CHANGE: {
-    roots: ['refund', 'grant', 'charge', 'reset', 'atLeast', 'emptyAt', 'widthOf', 'renewHold'],
+    roots: [...CHANGES, ...LEASED_ROWS],
     parts: ['fast.lua', 'rows.lua', 'besides.lua'],
     last: ['change.lua'],
   },

@@ -6,7 +6,11 @@ local spanned = {0.5, 0.5}
 local tat = {0.5, 0.5}
 local rolled = {0.5, 0.5, 0.5}
 local left = {0.5, 0.5}
-local partsOf, limitNumbers, span, tokens, convert, decideTat, decideParts, nextTat, decideWhole, noteTake, write, current, decideBucket, takeBucket, bucketEmptyAt, giveBack, refundBucket, usedUp, grantBucket, chargeBucket, raiseBucket, resetBucket, addToWindow, startOf, endOf, decideFixedWindow, takeFixedWindow, refundFixedWindow, grantFixedWindow, chargeFixedWindow, raiseFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, weighted, fadedAt, resetAt, decideSlidingCounter, takeSlidingCounter, refundSlidingCounter, grantSlidingCounter, raiseSlidingCounter, resetSlidingCounter, slidingCounterEmptyAt, measure, dropSpent, chargeSlidingLog, newestLeavesAt, decideSlidingLog, takeSlidingLog, refundSlidingLog, grantSlidingLog, raiseSlidingLog, slidingLogEmptyAt, decideConcurrency, takeConcurrency, renewHold, releaseAll, widthOf, decide, take, refund, grant, charge, atLeast, reset, emptyAt
+local account = {0.5, 0.5, 0.5}
+local leadOf, partsOf, limitNumbers, span, tokens, convert, decideTat, decideParts, nextTat, decideWhole, noteTake, write, current, decideBucket, takeBucket, bucketEmptyAt, giveBack, refundBucket, usedUp, grantBucket, chargeBucket, raiseBucket, resetBucket, addToWindow, startOf, endOf, decideFixedWindow, takeFixedWindow, refundFixedWindow, grantFixedWindow, chargeFixedWindow, raiseFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, windowAt, weighted, fadedAt, resetAt, decideSlidingCounter, takeSlidingCounter, refundSlidingCounter, grantSlidingCounter, raiseSlidingCounter, resetSlidingCounter, slidingCounterEmptyAt, stampOf, measure, dropSpent, chargeSlidingLog, newestLeavesAt, decideSlidingLog, takeSlidingLog, refundSlidingLog, grantSlidingLog, raiseSlidingLog, slidingLogEmptyAt, decideConcurrency, takeConcurrency, renewHold, releaseAll, copyAccount, clearLeases, passPeriod, leasedOut, notBefore, settleTo, settleLeases, rollLeases, leasable, noteLease, leaseEnd, reportLease, returnLease, leasedGoAt, noteLeasesOut, widthOf, decide, take, refund, grant, charge, atLeast, reset, emptyAt
+function leadOf(window)
+    return ceil(window / 200)
+end
 function partsOf(n, rest, amount, out)
     local product = n * rest
     if product < 9007199254740992 then
@@ -49,6 +53,7 @@ function limitNumbers(kind, amount, window, burst, queues)
         tick = tick,
         ticks = ceil(window / tick),
         cell = cell,
+        lead = 0,
         since = 0,
         bounds = {}
     }
@@ -72,7 +77,7 @@ function tokens(t, f, limit, most)
             floor(t / limit.whole)
         )
     end
-    local guess = floor(t / limit.window * limit.amount)
+    local guess = floor((t + f / limit.amount) / limit.window * limit.amount)
     if guess > most + 1 then
         return most
     end
@@ -652,6 +657,10 @@ function chargeSlidingCounter(row, at, limit, n, now)
     writeRolled(row, at)
     return n
 end
+function windowAt(row, at, limit, now)
+    roll(row, at, limit, now)
+    return rolled[1]
+end
 function weighted(limit, now)
     local x = floor(max(0, now - rolled[1]) / limit.tick)
     return floor((rolled[2] * (limit.ticks - x) + limit.ticks - 1) / limit.ticks)
@@ -762,6 +771,12 @@ function slidingCounterEmptyAt(row, at, limit)
     end
     return row[at + 1] + limit.window
 end
+function stampOf(limit, time)
+    if limit.lead > 0 then
+        return (floor(time / limit.lead) + 2) * limit.lead
+    end
+    return ceil(time / limit.cell) * limit.cell
+end
 function measure(limit, entries, time)
     local edge = time - limit.window
     local count = entries:count()
@@ -783,7 +798,7 @@ function chargeSlidingLog(row, at, limit, n, now, entries)
     local time = max(now, row[at + 2])
     measure(limit, entries, time)
     entries:dropOldest(left[1])
-    local stamp = ceil(time / limit.cell) * limit.cell
+    local stamp = stampOf(limit, time)
     local newest = entries:count() - 1
     if newest >= 0 and entries:stamp(newest) == stamp then
         entries:setCost(
@@ -811,7 +826,7 @@ function decideSlidingLog(row, at, limit, cost, now, out, o, entries)
     out[o + 2] = max(0, limit.amount - used)
     out[o + 3] = newestLeavesAt(limit, entries, now)
     out[o + 4] = now
-    out[o + 5] = ceil(time / limit.cell) * limit.cell
+    out[o + 5] = stampOf(limit, time)
     out[o + 6] = cost
     if cost > limit.amount then
         out[o + 1] = 2
@@ -962,6 +977,232 @@ function releaseAll(now, holds)
     local live = holds:live(now)
     holds:removeAll()
     return live
+end
+function copyAccount(lease)
+    account[1] = lease[1]
+    account[2] = lease[2]
+    account[3] = lease[3]
+end
+function clearLeases(lease, now)
+    lease[1] = floor(now / 500000)
+    lease[2] = 0
+    lease[3] = 0
+end
+function passPeriod(lease)
+    lease[1] = lease[1] + 1
+    lease[3] = lease[2]
+    lease[2] = 0
+end
+function leasedOut(lease)
+    return lease[2] + lease[3]
+end
+function notBefore(row, at, limit, time, n)
+    if n == 0 then
+        return
+    end
+    span(n, limit)
+    local t = time + spanned[1]
+    local f = spanned[2]
+    if t < row[at + 1] or t == row[at + 1] and f <= row[at + 2] then
+        return
+    end
+    row[at + 1] = t
+    row[at + 2] = f
+    row[at + 3] = limit.amount
+end
+function settleTo(row, at, limit, time)
+    local period = floor(time / 500000)
+    while account[1] < period and leasedOut(account) > 0 do
+        notBefore(
+            row,
+            at,
+            limit,
+            (account[1] + 1) * 500000,
+            leasedOut(account)
+        )
+        passPeriod(account)
+    end
+    notBefore(
+        row,
+        at,
+        limit,
+        time,
+        leasedOut(account)
+    )
+end
+function settleLeases(row, at, limit, lease, now)
+    if limit.kind ~= 0 then
+        return
+    end
+    copyAccount(lease)
+    local amount = row[at + 3]
+    if amount ~= limit.amount and amount ~= 0 then
+        local x = min(
+            now,
+            max(limit.since, row[at + 4])
+        )
+        settleTo(
+            row,
+            at,
+            limitNumbers(
+                0,
+                amount,
+                limit.window,
+                1,
+                false
+            ),
+            x
+        )
+        current(row, at, limit, now)
+        row[at + 1] = tat[1]
+        row[at + 2] = tat[2]
+        row[at + 3] = limit.amount
+    end
+    settleTo(row, at, limit, now)
+end
+function rollLeases(lease, now)
+    local period = floor(now / 500000)
+    while lease[1] < period and leasedOut(lease) > 0 do
+        passPeriod(lease)
+    end
+    if lease[1] < period then
+        lease[1] = period
+    end
+end
+function leasable(limit, left, lease, want)
+    local room = floor(limit.burst / 4) - leasedOut(lease)
+    return max(
+        0,
+        min(
+            want,
+            floor(left / 8),
+            room
+        )
+    )
+end
+function noteLease(lease, n)
+    lease[2] = lease[2] + n
+    return (lease[1] + 2) * 500000
+end
+function leaseEnd(limit, mark, ____end)
+    local kind = limit.kind
+    if kind == 0 then
+        return ____end
+    end
+    if kind == 1 then
+        return min(
+            ____end,
+            endOf(limit, mark)
+        )
+    end
+    if kind == 2 then
+        return min(____end, mark + limit.window)
+    end
+    return min(____end, mark)
+end
+function reportLease(lease, period, n)
+    local from = -1
+    if period == lease[1] then
+        from = 1
+    end
+    if period == lease[1] - 1 then
+        from = 2
+    end
+    if from < 0 or n > lease[from + 1] then
+        return false
+    end
+    lease[from + 1] = lease[from + 1] - n
+    return true
+end
+function returnLease(row, at, limit, n, grantedAt, now, beside)
+    local kind = limit.kind
+    if kind == 0 then
+        giveBack(
+            row,
+            at,
+            limit,
+            n,
+            now
+        )
+    elseif kind == 1 then
+        if row[at + 1] <= grantedAt then
+            refundFixedWindow(
+                row,
+                at,
+                limit,
+                n,
+                now,
+                row[at + 1]
+            )
+        end
+    elseif kind == 2 then
+        local start = windowAt(row, at, limit, now)
+        if start <= grantedAt then
+            refundSlidingCounter(
+                row,
+                at,
+                limit,
+                n,
+                now,
+                start
+            )
+        end
+    else
+        refundSlidingLog(
+            row,
+            at,
+            limit,
+            n,
+            now,
+            stampOf(limit, grantedAt),
+            beside
+        )
+    end
+end
+function leasedGoAt(row, at, limit, lease, cost, now)
+    copyAccount(lease)
+    local t = row[at + 1]
+    local f = row[at + 2]
+    local from = now
+    do
+        while true do
+            local out = leasedOut(account)
+            local ____end = (account[1] + 1) * 500000
+            span(cost, limit)
+            local goT = t + spanned[1] - limit.burstWhole
+            local goF = f + spanned[2] - limit.burstRest
+            if goF > 0 then
+                goT = goT + 1
+            end
+            if goF > limit.amount then
+                goT = goT + 1
+            end
+            local go = max(from, goT)
+            if cost <= limit.burst - out and (out == 0 or go < ____end) then
+                return go
+            end
+            if out > 0 then
+                span(out, limit)
+                local endT = ____end + spanned[1]
+                if endT > t or endT == t and spanned[2] > f then
+                    t = endT
+                    f = spanned[2]
+                end
+            end
+            from = ____end
+            passPeriod(account)
+        end
+    end
+end
+function noteLeasesOut(limit, out, verdict, o)
+    span(out, limit)
+    verdict[o + 5] = verdict[o + 5] - spanned[1]
+    verdict[o + 6] = verdict[o + 6] - spanned[2]
+    if verdict[o + 6] >= 0 then
+        return
+    end
+    verdict[o + 5] = verdict[o + 5] - 1
+    verdict[o + 6] = verdict[o + 6] + limit.amount
 end
 function widthOf(kind)
     if kind == 0 then
@@ -1296,4 +1537,4 @@ function emptyAt(row, at, limit, beside)
     end
     return beside:lastExpiry()
 end
-return { nextTat = nextTat, decideTat = decideTat, decide = decide, take = take, emptyAt = emptyAt, widthOf = widthOf, refund = refund, grant = grant, charge = charge, reset = reset, atLeast = atLeast, renewHold = renewHold, limitNumbers = limitNumbers }
+return { nextTat = nextTat, decideTat = decideTat, decide = decide, take = take, emptyAt = emptyAt, widthOf = widthOf, settleLeases = settleLeases, rollLeases = rollLeases, leasedOut = leasedOut, leadOf = leadOf, limitNumbers = limitNumbers, clearLeases = clearLeases, leasable = leasable, noteLease = noteLease, leaseEnd = leaseEnd, reportLease = reportLease, returnLease = returnLease, leasedGoAt = leasedGoAt, noteLeasesOut = noteLeasesOut, refund = refund, grant = grant, charge = charge, reset = reset, atLeast = atLeast, renewHold = renewHold, limitNumbers = limitNumbers }

@@ -12,6 +12,11 @@ local reply, key, at = { now }, 0, 3
 
 local function answer(value) reply[#reply + 1] = value end
 
+-- What is leased out of a window or a log stays charged, whatever is given back: somebody may spend it yet.
+local function keepLeased(w, limit, beside)
+  if w.lease and limit.kind > 0 then atLeast(w.row, limit.at, limit, leasedOut(w.lease), now, beside) end
+end
+
 local function change(operation, w, besides, limit, j, p)
   local row, amount = w.row, stream[p + 1]
   if operation == REFUND then
@@ -23,6 +28,7 @@ local function change(operation, w, besides, limit, j, p)
   end
   if operation == GRANT then
     local given = grant(row, limit.at, limit, amount, now, besides[j])
+    keepLeased(w, limit, besides[j])
     if given > 0 then w.sums[j] = w.sums[j] + amount end
     return given
   end
@@ -44,6 +50,7 @@ local function resetRow(rule, w, besides)
   for j = 1, rule.count do
     local limit = rule.limits[j]
     used = used + ifChanged(w, limit, function() return reset(w.row, limit.at, limit, now, besides[j]) end)
+    keepLeased(w, limit, besides[j])
     w.sums[j] = w.sums[j] + VOID
   end
   w.extras = {}

@@ -90,6 +90,13 @@ local function decideOne(at, n, dry, hold, once)
   size, said = size + n, said + 1 + n
 end
 
+-- `hold` is how many reports there are, `once` how many are wanted.
+local function leaseOne(at, hold, once)
+  slow = slow or wide()
+  key = slow(at, 1, 2, hold, once, key)
+  size, said = size + 1, said + 2
+end
+
 -- A key that holds something else than a row fails its own transaction, before that has written anything,
 -- and nobody else's. What Redis itself refuses fails the call.
 local function passOver(at, n, once, first, problem)
@@ -110,12 +117,18 @@ end
 
 local at = 3
 while at <= streamEnd do
-  local times, dry, hold, once, n = stream[at], stream[at + 1] == 1, stream[at + 2], stream[at + 3], stream[at + 4]
+  local times, what, hold, once, n = stream[at], stream[at + 1], stream[at + 2], stream[at + 3], stream[at + 4]
   at = at + 3
-  for _ = 1, times do
+  if what == 2 then
     local first = key
-    local done, problem = pcall(decideOne, at, n, dry, hold, once)
-    if not done then passOver(at, n, once, first, problem) end
+    local done, problem = pcall(leaseOne, at, hold, once)
+    if not done then passOver(at, 1, 0, first, problem) end
+  else
+    for _ = 1, times do
+      local first = key
+      local done, problem = pcall(decideOne, at, n, what == 1, hold, once)
+      if not done then passOver(at, n, once, first, problem) end
+    end
   end
   at = at + 2 + 2 * n
 end

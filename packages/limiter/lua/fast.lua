@@ -3,12 +3,14 @@
 --          its logs and holds keep beside
 -- ARGV     1: doubles: the time or 0, how many rules, then runs of transactions that ask the same: how
 --          many, dry run, hold id, idempotency (places in ARGV or 0), rules; of each rule its number and
---          the cost. From 2 on: of each rule its numbers and the names of its columns; then the texts.
+--          the cost. A lease is a run of one: 2 for dry run, how many reports, how many are wanted, half the
+--          numbers that follow: the rule's number, a zero, six of each report. From 2 on: of each rule its numbers and the names of its columns; then the texts.
 -- returns  the time; letters: of each transaction 1 allowed, 0 denied, b other calendar bounds are needed,
 --          r replayed, c conflict, p in progress, x a key that is no row, then of each of its rules what stands for it in the
 --          third text: n the row as it was found, s the same with sums of refunds, from which the caller
 --          reckons the answer as this script did; v what was ever taken and the verdicts, where that would
---          not do; - nothing. After that the records that are replayed.
+--          not do; - nothing. Of a lease: how many, the period, the row's birth, the server's run, the end,
+--          what is out, what was ever taken and the verdicts. After that the records that are replayed.
 --
 -- This part is what nearly all calls need, and short, because Redis runs all of it at every call: rules of
 -- nothing but buckets, whose row is missing or was written by the same rule. Everything else is in

@@ -2,7 +2,9 @@
 --   1t60000000=10,f3600000000;-  then doubles: expires, birth, last, taken, and each column's numbers.
 -- The text names the columns: a letter for the algorithm, the window, of buckets the amount that they
 -- were written under. Whoever finds columns that he knows uses them, so that changed rules carry use over.
--- The mark after it is R where tokens were ever given back: then their sum follows for each column.
+-- The mark after it is R where tokens were ever given back: then their sum follows for each column. It is
+-- L where tokens are leased out, or were of a row with a log: then sums, the account of leases and one more
+-- byte follow, so that no such row has the length of another.
 --   expires  when the key may go; it is moved in steps, so that most writes leave the key's TTL alone
 --   birth    the earliest time that wrote it: a receipt from before is worth nothing
 --   last     the latest time that wrote it, which matters to buckets only
@@ -13,6 +15,35 @@ local function isWhole(window, amount) return window - floor(window / amount) * 
 
 -- Numbers of a column, by its letter.
 local SIZES = { f = 2, s = 3, e = 2, c = 0 }
+
+-- A row's logs are stamped ahead of time from its first lease on.
+local function setLead(rule, leased)
+  for j = 1, rule.count do
+    local limit = rule.limits[j]
+    if limit.kind == 3 then limit.lead = leased and leadOf(limit.window) or 0 end
+  end
+end
+
+-- Other variants of the rule count in the same row. What is leased out is out of their buckets too.
+local function settleExtra(extra, w)
+  if not extra.amount then return end
+  local numbers = extra.numbers
+  local row = { numbers[1], extra.count == 2 and numbers[2] or 0, extra.amount, w.last }
+  settleLeases(row, 0, limitNumbers(0, extra.amount, extra.window, 1, false), w.lease, now)
+  numbers[1] = row[1]
+  if extra.count == 2 then numbers[2] = row[2] end
+end
+
+-- They are kept while they say anything.
+local function keptOf(extras)
+  local kept = {}
+  for _, extra in ipairs(extras) do
+    local first, second = extra.numbers[1], extra.numbers[2]
+    extra.empty = extra.amount and first + 1 or max(first, second) + 2 * extra.window
+    if extra.empty + GRACE > now then kept[#kept + 1] = extra end
+  end
+  return kept
+end
 
 -- The row in the algorithms' own numbers, whatever it was written with. `value` is false where there is none.
 local function open(rule, value)
@@ -28,7 +59,10 @@ local function open(rule, value)
     index[bare] = #names
   end
   local text = value and match(value, '^1([^;]*);')
-  if not text then return w end
+  if not text then
+    setLead(rule, false)
+    return w
+  end
   w.found = true
   local p, places, hasBucket = 0, {}, false
   w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, #text + 4)
@@ -49,24 +83,29 @@ local function open(rule, value)
         row[at + 3] = numbers[1] == 0 and 0 or amount
       end
     elseif count > 0 then
-      -- Another variant of the rule counts here: kept while it says anything.
-      local empty = amount and numbers[1] + 1 or max(numbers[1], numbers[2]) + 2 * window
-      if empty + GRACE > now then
-        extras[#extras + 1] =
-          { name = name, count = count, numbers = numbers, empty = empty, sum = 0, place = #places + 1 }
-      end
+      extras[#extras + 1] =
+        { name = name, amount = amount, window = window, count = count, numbers = numbers, sum = 0, place = #places + 1 }
     end
     places[#places + 1] = j or 0
   end
-  if sub(value, #text + 3, #text + 3) == 'R' then
+  local mark = sub(value, #text + 3, #text + 3)
+  if mark ~= '-' then
     local all = { read('<' .. rep('d', #places), value, p) }
     for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
     for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
+    if mark == 'L' then w.lease = { read('<ddd', value, all[#places + 1]) } end
   end
+  setLead(rule, w.lease)
   if not hasBucket then w.last = 0 end
   for j = 1, rule.count do
     if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
   end
+  if w.lease then
+    for j = 1, rule.count do settleLeases(row, rule.limits[j].at, rule.limits[j], w.lease, now) end
+    for _, extra in ipairs(extras) do settleExtra(extra, w) end
+    rollLeases(w.lease, now)
+  end
+  w.extras = keptOf(extras)
   return w
 end
 
@@ -85,7 +124,7 @@ end
 
 -- Writes the row and sees to it that what it has beside lives as long.
 local function save(rule, key, w, besides)
-  local names, numbers, sums, mark = {}, {}, {}, '-'
+  local names, numbers, sums, mark, hasLog = {}, {}, {}, '-', false
   local function put(value) numbers[#numbers + 1] = value end
   local goes = goesAt(rule, w, besides) + GRACE
   local keep = w.found and goes <= w.expires
@@ -94,6 +133,7 @@ local function save(rule, key, w, besides)
   for j = 1, rule.count do
     local limit, at = rule.limits[j], rule.limits[j].at
     names[j] = w.names[j]
+    if limit.kind == 3 then hasLog = true end
     if limit.kind == 0 then
       local amount = w.row[at + 3]
       if amount == 0 then amount = limit.amount end
@@ -107,11 +147,15 @@ local function save(rule, key, w, besides)
   end
   for _, extra in ipairs(w.extras) do
     names[#names + 1], sums[#sums + 1] = extra.name, extra.sum
+    if sub(extra.name, 1, 1) == 'e' then hasLog = true end
     for i = 1, extra.count do put(extra.numbers[i]) end
   end
   for j = 1, #sums do if sums[j] > 0 then mark = 'R' end end
-  if mark == 'R' then for j = 1, #sums do put(sums[j]) end end
+  if w.lease and (hasLog or leasedOut(w.lease) > 0) then mark = 'L' end
+  if mark ~= '-' then for j = 1, #sums do put(sums[j]) end end
+  if mark == 'L' then for i = 1, 3 do put(w.lease[i]) end end
   local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
+  if mark == 'L' then value = value .. mark end
   local life = max(1, ceil((w.expires - now) / 1000))
   if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
   for _, beside in pairs(besides) do

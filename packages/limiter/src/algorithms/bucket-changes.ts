@@ -5,7 +5,13 @@ import { span, spanned, tokens } from './token-time.js'
 import type { Numbers } from './verdict.js'
 
 /** Moves TAT earlier by n tokens. */
-function giveBack(row: Numbers, at: number, limit: LimitNumbers, n: number, now: number): void {
+export function giveBack(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  n: number,
+  now: number,
+): void {
   span(n, limit)
   let t = row[at + T]! - spanned[0]!
   let f = row[at + F]! - spanned[1]!

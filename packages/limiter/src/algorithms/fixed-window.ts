@@ -34,7 +34,7 @@ function startOf(limit: LimitNumbers, now: number): number {
 }
 
 /** End of the window that starts at `start`. */
-function endOf(limit: LimitNumbers, start: number): number {
+export function endOf(limit: LimitNumbers, start: number): number {
   const last = limit.bounds.length - 1
   if (last < 0) return start + limit.window
   for (let i = 0; i <= last; i++) {

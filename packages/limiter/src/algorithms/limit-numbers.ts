@@ -35,10 +35,17 @@ export interface LimitNumbers {
   readonly ticks: number
   /** A log's stamps are rounded up to multiples of this. */
   readonly cell: number
+  /** Of a log whose row was ever leased: how far ahead its stamps are, in cells of this; else 0. Set before it is read. */
+  lead: number
   /** When these numbers took effect, by the store's clock; 0 if always. */
   since: number
   /** Starts of calendar windows around now, ascending; empty where windows are aligned to the epoch. */
   bounds: number[]
+}
+
+/** Of a log that is leased: a two-hundredth of its window. */
+export function leadOf(window: number): number {
+  return Math.ceil(window / 200)
 }
 
 /** n·rest/amount as [whole, remainder], exact for n ≤ 2e9 and amount ≤ 1e9. */
@@ -87,6 +94,7 @@ export function limitNumbers(
     tick,
     ticks: Math.ceil(window / tick),
     cell,
+    lead: 0,
     since: 0,
     bounds: [],
   }

@@ -40,6 +40,12 @@ function roll(row: Numbers, at: number, limit: LimitNumbers, now: number): void 
   }
 }
 
+/** Where the window of `now` starts, or a later one that the row knows. */
+export function windowAt(row: Numbers, at: number, limit: LimitNumbers, now: number): number {
+  roll(row, at, limit, now)
+  return rolled[START]!
+}
+
 function writeRolled(row: Numbers, at: number): void {
   row[at + START] = rolled[START]!
   row[at + BEFORE] = rolled[BEFORE]!

@@ -34,6 +34,15 @@ export interface LogEntries {
   dropNewest(): void
 }
 
+/**
+ * The stamp of what is taken at this time: rounded up to its cell. Of a row that was ever leased it is ahead
+ * of time, where a lease that begins now ends: then all of them stay in order.
+ */
+export function stampOf(limit: LimitNumbers, time: number): number {
+  if (limit.lead > 0) return (Math.floor(time / limit.lead) + 2) * limit.lead
+  return Math.ceil(time / limit.cell) * limit.cell
+}
+
 /** The last result of `measure`: how many entries have left the window, and their sum. */
 const left: number[] = [0.5, 0.5]
 
@@ -72,7 +81,7 @@ export function decideSlidingLog(
   out[o + REMAINING] = Math.max(0, limit.amount - used)
   out[o + RESET_AT] = newestLeavesAt(limit, entries, now)
   out[o + GO_AT] = now
-  out[o + MARK] = Math.ceil(time / limit.cell) * limit.cell
+  out[o + MARK] = stampOf(limit, time)
   out[o + MARK_REST] = cost
   if (cost > limit.amount) {
     out[o + STATUS] = NEVER
@@ -172,7 +181,7 @@ export function chargeSlidingLog(
   const time = Math.max(now, row[at + SEEN]!)
   measure(limit, entries, time)
   entries.dropOldest(left[0]!)
-  const stamp = Math.ceil(time / limit.cell) * limit.cell
+  const stamp = stampOf(limit, time)
   const newest = entries.count() - 1
   if (newest >= 0 && entries.stamp(newest) === stamp) {
     entries.setCost(newest, entries.cost(newest) + n)

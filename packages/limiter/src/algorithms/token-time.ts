@@ -23,7 +23,7 @@ export function span(n: number, limit: LimitNumbers): void {
 export function tokens(t: number, f: number, limit: LimitNumbers, most: number): number {
   if (t < 0 || most <= 0) return 0
   if (limit.rest === 0) return Math.min(most, Math.floor(t / limit.whole))
-  const guess = Math.floor((t / limit.window) * limit.amount)
+  const guess = Math.floor(((t + f / limit.amount) / limit.window) * limit.amount)
   if (guess > most + 1) return most
   let n = guess
   span(n, limit)

@@ -4,7 +4,7 @@
  * what nobody has reported when the lease ends counts as spent.
  */
 import type { CompiledRule } from '../rules/compiled-rule.js'
-import type { StoreFailure, Verdicts } from '../store/store.js'
+import type { Answer, Store, StoreFailure, Transaction, Verdicts } from '../store/store.js'
 
 /** What became of tokens that were leased. Sent at most once: sent twice it would give others' away. */
 export interface LeaseReport {
@@ -56,4 +56,10 @@ export interface LeasePort {
     answered: (answer: LeaseAnswer) => void,
     failed: (failure: StoreFailure) => void,
   ): void
+}
+
+/** A store that leases can be taken from. */
+export interface LeasingStore extends Store, LeasePort {
+  /** `since`: when it began to be decided, by `performance.now`, where that was not just now. */
+  consume(transaction: Transaction, since?: number): Answer<Verdicts>
 }

@@ -136,6 +136,22 @@ export function costOf(transaction: Transaction, rule: number): number {
   return transaction.costs === null ? transaction.cost : transaction.costs[rule]!
 }
 
+/** What a transaction asks of some of its rules, by their places. */
+export function partOf(transaction: Transaction, places: readonly number[]): Transaction {
+  const { rules, values, cost, dryRun, now } = transaction
+  return {
+    rules: places.map((i) => rules[i]!),
+    values: places.map((i) => values[i]!),
+    costs: places.map((i) => costOf(transaction, i)),
+    cost,
+    dryRun,
+    holdId: places.some((i) => rules[i]!.hasHolds) ? transaction.holdId : '',
+    idempotency: null,
+    replayOf: null,
+    now,
+  }
+}
+
 /** Whether the limit whose verdict stands here was taken from: a shadow limit that says no is not. */
 export function wasTaken(verdicts: Verdicts, at: number): boolean {
   return verdicts[ALLOWED] === 1 && verdicts[at + STATUS] === YES

@@ -42,18 +42,19 @@ export class ClusterConsume implements Slots {
     this.#parts = parts
   }
 
-  consume(transaction: Transaction): Promise<Verdicts> {
+  /** `since`: when it began to be decided, by `performance.now`. */
+  consume(transaction: Transaction, since = performance.now()): Promise<Verdicts> {
     const { line, places } = this.#parts
     const parts = this.#partsOf(transaction)
     const { idempotency, dryRun } = transaction
     const once = idempotency !== null && !dryRun
     const [{ slot }] = parts as [Part]
     if (parts.length === 1 && (!once || slot === places.slotOfRecord(transaction)))
-      return line.ask(transaction, slot)
+      return line.ask(transaction, slot, since)
     const answer = once
       ? this.#consumeOnce(transaction, parts)
       : this.#consumeParts(transaction, parts)
-    return this.#inTime(transaction, answer, !once)
+    return this.#inTime(transaction, answer, !once, since)
   }
 
   /** What is taken after the deadline is given back, if it can be. */
@@ -61,24 +62,33 @@ export class ClusterConsume implements Slots {
     transaction: Transaction,
     answer: Promise<Verdicts>,
     canGiveBack: boolean,
+    since: number,
   ): Promise<Verdicts> {
-    const { line, safeguard } = this.#parts
+    const { line, safeguard, deadlineMs } = this.#parts
     return new Promise((resolve, reject) => {
       let isOver = false
       const degrade = (reason: DegradedReason) => line.degrade(transaction, reason, resolve, reject)
-      const deadline = safeguard.deadline(() => {
+      const missed = () => {
+        if (isOver) return
         isOver = true
+        deadline.meet()
         degrade('store_timeout')
-      })
+      }
+      const deadline = safeguard.deadline(missed)
+      const leftMs = since + deadlineMs - performance.now()
+      if (leftMs < deadlineMs - 2) setTimeout(missed, Math.max(0, leftMs)).unref()
       const answered = (verdicts: Verdicts) => {
         deadline.meet()
-        if (!isOver) resolve(verdicts)
+        const isLate = isOver
+        isOver = true
+        if (!isLate) resolve(verdicts)
         else if (canGiveBack && verdicts[ALLOWED] === 1 && !transaction.dryRun)
           this.giveBack(takesOf(transaction, verdicts))
       }
       const failed = (failure: unknown) => {
         deadline.meet()
         if (isOver) return
+        isOver = true
         if (failure instanceof StoreFailure) degrade(failure.reason)
         else reject(failure)
       }

@@ -4,6 +4,7 @@
  */
 import { decideTat, noteTake } from '../../algorithms/bucket.js'
 import { GIVEN_BACK, STATUS, VERDICT_WIDTH, YES } from '../../algorithms/verdict.js'
+import type { LeaseAnswer } from '../../leases/lease-port.js'
 import type { CompiledRule } from '../../rules/compiled-rule.js'
 import { ALLOWED, costOf, DECIDED_AT, DEGRADED, FIRST_VERDICT } from '../store.js'
 import { newVerdicts } from '../verdicts.js'
@@ -71,11 +72,47 @@ export function verdictsOf(
   return out
 }
 
+/** Numbers of a lease's answer before its verdicts. */
+const LEASE_WIDTH = 7
+
+/** The answer to a lease, which is next in the answers. */
+export function leaseAnswerOf(
+  { transaction: { rules, values }, layouts }: Asked,
+  answers: Answers,
+  saw: Saw,
+): LeaseAnswer {
+  const { now, texts } = answers
+  answers.letterAt++
+  const from = answers.textAt
+  const [rule, value] = [rules[0]!, values[0]!]
+  const numbers: number[] = []
+  for (let i = 0; i < LEASE_WIDTH; i++) numbers.push(texts.readDoubleLE(from + 8 * i))
+  const [granted, period, birth, run, endsAt, out, taken] = numbers as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  const { length } = layouts[0]!.limits
+  const verdicts = newVerdicts(length)
+  verdicts[ALLOWED] = 1
+  verdicts[DECIDED_AT] = now
+  verdicts[DEGRADED] = 0
+  answers.textAt = readVerdicts(texts, from + 8 * LEASE_WIDTH, verdicts, FIRST_VERDICT, length)
+  saw(rule, value, taken, granted, verdicts, FIRST_VERDICT)
+  const lease = { rule, value, grantedAt: now, endsAt, period, birth, run }
+  return { granted, lease, out, verdicts }
+}
+
 /** Passes over a transaction that was not decided. */
-export function skip({ layouts }: Asked, answers: Answers): void {
+export function skip({ layouts, lease }: Asked, answers: Answers): void {
+  const before = lease === null ? 1 : LEASE_WIDTH
   for (const { limits } of layouts)
     if (answers.letters[answers.letterAt++] === VERDICTS)
-      answers.textAt += 8 + 8 * VERDICT_WIDTH * limits.length
+      answers.textAt += 8 * (before + VERDICT_WIDTH * limits.length)
 }
 
 /** Verdicts as the script packed them; answers where they end. */

@@ -1,4 +1,5 @@
-/** Transactions that travel in one call of the consume script, as its keys and arguments. */
+/** Transactions and leases that travel in one call of the consume script, as its keys and arguments. */
+import type { LeaseAsk } from '../../leases/lease-port.js'
 import { costOf, type Transaction } from '../store.js'
 import type { RuleLayout } from './rule-layout.js'
 
@@ -10,6 +11,8 @@ export interface Asked {
   readonly keys: readonly string[]
   /** Its idempotency record's key, fingerprint and description; null if it has none. */
   readonly once: readonly [key: string, fingerprint: string, description: string] | null
+  /** It is no transaction: this is asked of its one row instead. */
+  readonly lease: LeaseAsk | null
 }
 
 interface Arguments {
@@ -47,6 +50,7 @@ function isPlainRun(list: readonly Asked[]): boolean {
   const [first] = list as [Asked]
   const { cost, costs, dryRun, holdId } = first.transaction
   if (cost !== 1 || costs !== null || dryRun || holdId !== '' || first.once !== null) return false
+  if (first.lease !== null) return false
   for (let i = 1; i < list.length; i++) if (!asksTheSame(first, list[i]!)) return false
   return true
 }
@@ -79,6 +83,10 @@ function argumentsOf(
     }
     before = asked
     runAt = stream.length
+    if (asked.lease !== null) {
+      pushLease(asked.lease, indexOf(layouts, asked.layouts[0]!), stream)
+      continue
+    }
     stream.push(1, transaction.dryRun ? 1 : 0, 0, 0, asked.layouts.length)
     if (transaction.holdId !== '') {
       textPlaces.push(runAt + 2)
@@ -90,9 +98,7 @@ function argumentsOf(
       texts.push(once[2])
     }
     for (let i = 0; i < asked.layouts.length; i++) {
-      let index = layouts.indexOf(asked.layouts[i]!)
-      if (index < 0) index = layouts.push(asked.layouts[i]!) - 1
-      stream.push(index + 1, costOf(transaction, i))
+      stream.push(indexOf(layouts, asked.layouts[i]!) + 1, costOf(transaction, i))
     }
   }
   stream[1] = layouts.length
@@ -100,6 +106,23 @@ function argumentsOf(
   const args: (string | Buffer)[] = [doubles(stream)]
   for (const layout of layouts) args.push(packed(layout), layout.names)
   return args.concat(texts)
+}
+
+function indexOf(layouts: RuleLayout[], layout: RuleLayout): number {
+  const index = layouts.indexOf(layout)
+  return index < 0 ? layouts.push(layout) - 1 : index
+}
+
+/** What the script reads as a lease instead of a dry run. */
+const LEASE = 2
+/** Numbers of a report. */
+const REPORT = 6
+
+function pushLease({ reports, want }: LeaseAsk, rule: number, stream: number[]): void {
+  const pairs = 1 + (REPORT / 2) * reports.length
+  stream.push(1, LEASE, reports.length, want, pairs, rule + 1, 0)
+  for (const { lease, spent, back } of reports)
+    stream.push(lease.period, lease.birth, lease.run, lease.grantedAt, spent, back)
 }
 
 export function doubles(numbers: readonly number[]): Buffer {
@@ -112,6 +135,7 @@ function asksTheSame(a: Asked, b: Asked): boolean {
   if (x.cost !== y.cost || x.dryRun !== y.dryRun || x.costs !== null || y.costs !== null)
     return false
   if (x.holdId !== '' || y.holdId !== '' || a.once !== null || b.once !== null) return false
+  if (a.lease !== null || b.lease !== null) return false
   if (x.rules === y.rules) return true
   return x.rules.length === y.rules.length && x.rules.every((rule, i) => rule === y.rules[i])
 }

@@ -2,6 +2,7 @@
  * Transactions on their way to Redis. All of one turn of the event loop go in one call, at most 64, for
  * each slot; in a slot that is on the move between nodes each goes alone.
  */
+import type { LeaseAnswer, LeaseAsk } from '../../leases/lease-port.js'
 import {
   costOf,
   type DegradedReason,
@@ -11,7 +12,7 @@ import {
   type Transaction,
   type Verdicts,
 } from '../store.js'
-import { type Answers, skip, verdictsOf } from './consume-answers.js'
+import { type Answers, leaseAnswerOf, skip, verdictsOf } from './consume-answers.js'
 import { type Asked, consumeArguments } from './consume-arguments.js'
 import { describeTransaction, fingerprintOf } from './idempotency-record.js'
 import type { Places } from './places.js'
@@ -29,6 +30,8 @@ const MOST_IN_A_CALL = 64
 const SPLIT_MS = 1000
 /** Before a slot that is on the move is asked again. */
 const MOVING_PAUSE_MS = 10
+/** Longer than this before a transaction comes here, and it has waited for something. */
+const WAITED_MS = 2
 /** How often other calendar bounds may be needed. */
 const MOST_ASKS = 3
 
@@ -41,9 +44,13 @@ interface Pending extends Asked {
   readonly slot: number
   readonly resolve: Resolve
   readonly reject: Reject
+  /** Of a lease, instead of `resolve`. */
+  readonly leased: ((answer: LeaseAnswer) => void) | null
   /** Part of a transaction in several slots: whoever asked deals with failures. */
   readonly isPart: boolean
   readonly startedAt: number
+  /** It began to be decided before it came here. */
+  readonly hasWaited: boolean
   asks: number
   /** Its keys were created, because their slot is on the move. */
   isCreated: boolean
@@ -78,18 +85,47 @@ export class ConsumeLine {
       safeguard.saw(rule, value, taken, cost, verdicts, at)
   }
 
-  /** Answered by the safeguard where Redis does not. */
-  ask(transaction: Transaction, slot: number): Promise<Verdicts> {
-    return new Promise((resolve, reject) =>
-      this.#push(this.#pending(transaction, slot, false, resolve, reject)),
-    )
+  /** Answered by the safeguard where Redis does not. `since`: when it began to be decided, by `performance.now`. */
+  ask(transaction: Transaction, slot: number, since = performance.now()): Promise<Verdicts> {
+    return new Promise((resolve, reject) => {
+      if (performance.now() >= since + this.#parts.deadlineMs)
+        this.degrade(transaction, 'store_timeout', resolve, reject)
+      else this.#push(this.#pending(transaction, slot, false, since, resolve, reject))
+    })
   }
 
   /** Rejects with a StoreFailure where Redis does not answer. */
   askPart(transaction: Transaction, slot: number): Promise<Verdicts> {
     return new Promise((resolve, reject) =>
-      this.#push(this.#pending(transaction, slot, true, resolve, reject)),
+      this.#push(this.#pending(transaction, slot, true, performance.now(), resolve, reject)),
     )
+  }
+
+  /** Goes along with what is asked in this turn; rejects with a StoreFailure where Redis does not answer. */
+  lease(
+    ask: LeaseAsk,
+    transaction: Transaction,
+    leased: (answer: LeaseAnswer) => void,
+    reject: Reject,
+  ): void {
+    const { places } = this.#parts
+    const { rule, value } = ask
+    this.#push({
+      transaction,
+      layouts: [places.layoutOf(rule)],
+      keys: [places.rowKey(rule.family, value)],
+      once: null,
+      lease: ask,
+      slot: places.slotOfRow(rule.family, value),
+      resolve: () => {},
+      leased,
+      reject,
+      isPart: true,
+      startedAt: performance.now(),
+      hasWaited: false,
+      asks: 0,
+      isCreated: false,
+    })
   }
 
   /** The slot's keys are on their way to another node. */
@@ -101,6 +137,7 @@ export class ConsumeLine {
     transaction: Transaction,
     slot: number,
     isPart: boolean,
+    startedAt: number,
     resolve: Resolve,
     reject: Reject,
   ): Pending {
@@ -120,17 +157,19 @@ export class ConsumeLine {
         fingerprintOf(idempotency),
         describeTransaction(transaction),
       ]
-    const startedAt = performance.now()
     return {
       transaction,
       layouts,
       keys,
       once,
+      lease: null,
       slot,
       resolve,
+      leased: null,
       reject,
       isPart,
       startedAt,
+      hasWaited: performance.now() - startedAt > WAITED_MS,
       asks: 0,
       isCreated: false,
     }
@@ -179,12 +218,16 @@ export class ConsumeLine {
       const sentAt = clock.asking(now)
       const { keys, args } = consumeArguments(batch, clock.told, clock.packed)
       const call = { script, keys, args, isTold: true }
-      const notAfter = batch[0]!.startedAt + deadlineMs
       const read = (reply: Reply) => {
         clock.answered(now, sentAt, reply[0] as number)
         this.#read(batch, reply)
       }
-      calls.run(isAgain ? { ...call, notAfter } : call, read, failed)
+      const waited = isAgain ? batch : batch.filter(({ hasWaited }) => hasWaited)
+      if (waited.length === 0) return calls.run(call, read, failed)
+      const notAfter = Math.min(...waited.map(({ startedAt }) => startedAt)) + deadlineMs
+      // With little time left it says nothing of Redis if that was not enough.
+      const isTold = isAgain || notAfter - performance.now() > deadlineMs / 2
+      calls.run({ ...call, notAfter, isTold }, read, failed)
     } catch (error) {
       failed(new StoreFailure('store_refused', false, error))
     }
@@ -206,6 +249,10 @@ export class ConsumeLine {
   #readOne(pending: Pending, letter: string, answers: Answers): void {
     const { transaction, once, resolve, reject } = pending
     const { replays } = this.#parts
+    if (pending.leased !== null && letter === '1') {
+      pending.leased(leaseAnswerOf(pending, answers, this.#saw))
+      return
+    }
     if (letter === '1' || letter === '0') {
       const verdicts = verdictsOf(pending, letter === '1', answers, this.#saw)
       if (once !== null && letter === '1') replays.note(once[0], transaction, verdicts)
@@ -227,7 +274,7 @@ export class ConsumeLine {
     for (const pending of batch) {
       const { transaction, isPart, resolve, reject } = pending
       const hasTime = performance.now() - pending.startedAt < 0.8 * this.#parts.deadlineMs
-      if (isMoving && hasTime) this.#askMoving(pending, batch.length > 1)
+      if (isMoving && hasTime && pending.lease === null) this.#askMoving(pending, batch.length > 1)
       else if (isPart) reject(failure)
       else this.degrade(transaction, failure.reason, resolve, reject)
     }
@@ -271,8 +318,8 @@ export class ConsumeLine {
 }
 
 /** What a transaction may cost Redis: many rules, a walk through a log, an entry for each place that is held. */
-function weightOf({ transaction, layouts }: Pending): number {
-  let weight = 1
+function weightOf({ transaction, layouts, lease }: Pending): number {
+  let weight = lease === null ? 1 : 4
   for (let i = 0; i < layouts.length; i++) {
     const layout = layouts[i]!
     weight += 1 / 8

@@ -5,6 +5,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import type { LeaseAnswer, LeaseAsk, LeasingStore } from '../../leases/lease-port.js'
 import type { Family } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { Slices } from '../../slices.js'
@@ -14,7 +15,6 @@ import {
   type HoldPlace,
   type LimitChange,
   type Return,
-  type Store,
   StoreFailure,
   type Transaction,
   type Undone,
@@ -51,11 +51,12 @@ export interface RedisStoreParts {
   readonly clock: StoreClock
 }
 
-export class RedisStore implements Store {
+export class RedisStore implements LeasingStore {
   readonly isSync = false
   readonly #id = randomUUID()
   readonly #safeguard: Safeguard
   readonly #places: Places
+  readonly #calls: ScriptCalls
   readonly #line: ConsumeLine
   readonly #changes: ChangeLine
   readonly #cluster: ClusterConsume
@@ -81,9 +82,15 @@ export class RedisStore implements Store {
       beforeSending: (now) => this.#tellOwed(now),
     })
     this.#places = places
+    this.#calls = calls
     this.#line = line
     this.#changes = changes
     this.#cluster = new ClusterConsume({ line, changes, places, replays, safeguard, deadlineMs })
+  }
+
+  /** Calls of Redis since the start. */
+  get calls(): number {
+    return this.#calls.count
   }
 
   *use(rules: RuleSet): Slices<void> {
@@ -96,19 +103,39 @@ export class RedisStore implements Store {
     return this.#safeguard.local.close()
   }
 
-  consume(transaction: Transaction): Answer<Verdicts> {
+  consume(transaction: Transaction, since?: number): Answer<Verdicts> {
     const refusal = this.#safeguard.refuses(transaction)
     if (refusal !== null) return this.#safeguard.decide(transaction, refusal)
     for (const owed of this.#safeguard.owed(transaction)) this.#owed.push(owed)
     return this.#places.isCluster
-      ? this.#cluster.consume(transaction)
-      : this.#line.ask(transaction, 0)
+      ? this.#cluster.consume(transaction, since)
+      : this.#line.ask(transaction, 0, since)
+  }
+
+  lease(
+    ask: LeaseAsk,
+    answered: (answer: LeaseAnswer) => void,
+    failed: (failure: StoreFailure) => void,
+  ): void {
+    const transaction = leaseTransaction(ask)
+    const isUsual = this.#safeguard.state === 'closed'
+    const refusal = isUsual ? this.#safeguard.refuses(transaction) : 'breaker_open'
+    if (refusal !== null) return failed(new StoreFailure(refusal, false))
+    for (const owed of this.#safeguard.owed(transaction)) this.#owed.push(owed)
+    this.#line.lease(ask, transaction, answered, failed as (failure: unknown) => void)
   }
 
   /** Before anything else is sent: what was used without Redis. */
   #tellOwed(now: number): void {
     if (this.#owed.length === 0) return
-    this.#changes.changeLimits(RAISE, this.#owed.splice(0), now).catch(() => {})
+    // Of one counter the most that was used says it all.
+    const most = new Map<string, LimitChange>()
+    for (const change of this.#owed.splice(0)) {
+      const { rule, limit, value, amount } = change
+      const key = `${rule.name} ${limit.id} ${rule.family.key} ${value}`
+      if (amount >= (most.get(key)?.amount ?? 0)) most.set(key, change)
+    }
+    this.#changes.changeLimits(RAISE, [...most.values()], now).catch(() => {})
   }
 
   /** What one decision took is all here or all there. */
@@ -194,5 +221,20 @@ export class RedisStore implements Store {
     } catch {
       // The next one may get through.
     }
+  }
+}
+
+/** A lease, where it is looked at as a transaction: its row, and nothing to take. */
+function leaseTransaction({ rule, value, now }: LeaseAsk): Transaction {
+  return {
+    rules: [rule],
+    values: [value],
+    costs: null,
+    cost: 0,
+    dryRun: false,
+    holdId: '',
+    idempotency: null,
+    replayOf: null,
+    now,
   }
 }

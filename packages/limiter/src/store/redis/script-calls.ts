@@ -65,6 +65,8 @@ const NOT_SENT =
 export class ScriptCalls {
   readonly #port: RedisPort
   readonly #watch: CallWatch
+  /** So many were run since the start. */
+  count = 0
 
   constructor(port: RedisPort, watch: CallWatch) {
     this.#port = port
@@ -73,6 +75,7 @@ export class ScriptCalls {
 
   /** Calls one of the two, once. */
   run(call: ScriptCall, answered: (reply: Reply) => void, failed: (failure: StoreFailure) => void) {
+    this.count++
     const command = call.isInFull === true ? 'EVAL' : 'EVALSHA'
     new RunningCall(this.#port, this.#watch, call, answered, failed).attempt(command, false)
   }

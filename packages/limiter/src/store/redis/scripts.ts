@@ -39,7 +39,7 @@ most,
 floor(t / limit.whole)
 )
 end
-local guess = floor(t / limit.window * limit.amount)
+local guess = floor((t + f / limit.amount) / limit.window * limit.amount)
 if guess > most + 1 then
 return most
 end
@@ -214,7 +214,11 @@ local function wide()
 local tat = {0.5, 0.5}
 local rolled = {0.5, 0.5, 0.5}
 local left = {0.5, 0.5}
-local limitNumbers, convert, noteTake, write, current, decideBucket, takeBucket, bucketEmptyAt, addToWindow, startOf, endOf, decideFixedWindow, takeFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, weighted, fadedAt, resetAt, decideSlidingCounter, takeSlidingCounter, slidingCounterEmptyAt, measure, chargeSlidingLog, newestLeavesAt, decideSlidingLog, takeSlidingLog, slidingLogEmptyAt, decideConcurrency, takeConcurrency, widthOf, decide, take, emptyAt
+local account = {0.5, 0.5, 0.5}
+local leadOf, limitNumbers, convert, noteTake, write, current, decideBucket, takeBucket, bucketEmptyAt, giveBack, addToWindow, startOf, endOf, decideFixedWindow, takeFixedWindow, refundFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, windowAt, weighted, fadedAt, resetAt, decideSlidingCounter, takeSlidingCounter, refundSlidingCounter, slidingCounterEmptyAt, stampOf, measure, dropSpent, chargeSlidingLog, newestLeavesAt, decideSlidingLog, takeSlidingLog, refundSlidingLog, slidingLogEmptyAt, decideConcurrency, takeConcurrency, copyAccount, clearLeases, passPeriod, leasedOut, notBefore, settleTo, settleLeases, rollLeases, leasable, noteLease, leaseEnd, reportLease, returnLease, leasedGoAt, noteLeasesOut, widthOf, decide, take, emptyAt
+function leadOf(window)
+return ceil(window / 200)
+end
 function limitNumbers(kind, amount, window, burst, queues)
 local whole = floor(window / amount)
 local rest = window - whole * amount
@@ -240,6 +244,7 @@ queues = queues,
 tick = tick,
 ticks = ceil(window / tick),
 cell = cell,
+lead = 0,
 since = 0,
 bounds = {}
 }
@@ -373,6 +378,23 @@ limit
 )
 return max(emptyAt, tat[1] + 1)
 end
+function giveBack(row, at, limit, n, now)
+span(n, limit)
+local t = row[at + 1] - spanned[1]
+local f = row[at + 2] - spanned[2]
+if f < 0 then
+t = t - 1
+f = f + limit.amount
+end
+write(
+row,
+at,
+limit,
+t,
+f,
+now
+)
+end
 function addToWindow(row, at, start, cost)
 if row[at + 1] < start then
 row[at + 1] = start
@@ -445,6 +467,14 @@ addToWindow(row, at, start, cost)
 out[o + 2] = out[o + 2] - cost
 out[o + 3] = endOf(limit, start)
 end
+function refundFixedWindow(row, at, limit, n, now, mark)
+if row[at + 1] ~= mark or endOf(limit, mark) <= now then
+return 0
+end
+local given = min(n, row[at + 2])
+row[at + 2] = row[at + 2] - given
+return given
+end
 function fixedWindowEmptyAt(row, at, limit)
 if row[at + 1] == 0 and row[at + 2] == 0 then
 return 0
@@ -476,6 +506,10 @@ roll(row, at, limit, now)
 rolled[3] = rolled[3] + n
 writeRolled(row, at)
 return n
+end
+function windowAt(row, at, limit, now)
+roll(row, at, limit, now)
+return rolled[1]
 end
 function weighted(limit, now)
 local x = floor(max(0, now - rolled[1]) / limit.tick)
@@ -529,6 +563,23 @@ now
 out[o + 2] = out[o + 2] - cost
 out[o + 3] = resetAt(limit, now)
 end
+function refundSlidingCounter(row, at, limit, n, now, mark)
+roll(row, at, limit, now)
+local from = -1
+if rolled[1] == mark then
+from = 2
+end
+if rolled[1] == mark + limit.window then
+from = 1
+end
+if from < 0 then
+return 0
+end
+local given = min(n, rolled[from + 1])
+rolled[from + 1] = rolled[from + 1] - given
+writeRolled(row, at)
+return given
+end
 function slidingCounterEmptyAt(row, at, limit)
 if row[at + 3] > 0 then
 return row[at + 1] + 2 * limit.window
@@ -537,6 +588,12 @@ if row[at + 1] == 0 and row[at + 2] == 0 then
 return 0
 end
 return row[at + 1] + limit.window
+end
+function stampOf(limit, time)
+if limit.lead > 0 then
+return (floor(time / limit.lead) + 2) * limit.lead
+end
+return ceil(time / limit.cell) * limit.cell
 end
 function measure(limit, entries, time)
 local edge = time - limit.window
@@ -550,11 +607,16 @@ end
 left[1] = i
 left[2] = sum
 end
+function dropSpent(entries)
+while entries:count() > 0 and entries:cost(entries:count() - 1) == 0 do
+entries:dropNewest()
+end
+end
 function chargeSlidingLog(row, at, limit, n, now, entries)
 local time = max(now, row[at + 2])
 measure(limit, entries, time)
 entries:dropOldest(left[1])
-local stamp = ceil(time / limit.cell) * limit.cell
+local stamp = stampOf(limit, time)
 local newest = entries:count() - 1
 if newest >= 0 and entries:stamp(newest) == stamp then
 entries:setCost(
@@ -582,7 +644,7 @@ local used = row[at + 1] - left[2]
 out[o + 2] = max(0, limit.amount - used)
 out[o + 3] = newestLeavesAt(limit, entries, now)
 out[o + 4] = now
-out[o + 5] = ceil(time / limit.cell) * limit.cell
+out[o + 5] = stampOf(limit, time)
 out[o + 6] = cost
 if cost > limit.amount then
 out[o + 1] = 2
@@ -611,6 +673,31 @@ entries
 )
 out[o + 2] = out[o + 2] - cost
 out[o + 3] = out[o + 5] + limit.window
+end
+function refundSlidingLog(row, at, limit, n, now, mark, entries)
+if mark <= max(now, row[at + 2]) - limit.window then
+return 0
+end
+do
+local i = entries:count() - 1
+while i >= 0 and entries:stamp(i) >= mark do
+if entries:stamp(i) == mark then
+local given = min(
+n,
+entries:cost(i)
+)
+entries:setCost(
+i,
+entries:cost(i) - given
+)
+row[at + 1] = row[at + 1] - given
+dropSpent(entries)
+return given
+end
+i = i - 1
+end
+end
+return 0
 end
 function slidingLogEmptyAt(row, at, limit, entries)
 local count = entries:count()
@@ -655,6 +742,232 @@ holds:add(id, cost, expiry)
 out[o + 2] = out[o + 2] - cost
 end
 out[o + 3] = holds:lastExpiry()
+end
+function copyAccount(lease)
+account[1] = lease[1]
+account[2] = lease[2]
+account[3] = lease[3]
+end
+function clearLeases(lease, now)
+lease[1] = floor(now / 500000)
+lease[2] = 0
+lease[3] = 0
+end
+function passPeriod(lease)
+lease[1] = lease[1] + 1
+lease[3] = lease[2]
+lease[2] = 0
+end
+function leasedOut(lease)
+return lease[2] + lease[3]
+end
+function notBefore(row, at, limit, time, n)
+if n == 0 then
+return
+end
+span(n, limit)
+local t = time + spanned[1]
+local f = spanned[2]
+if t < row[at + 1] or t == row[at + 1] and f <= row[at + 2] then
+return
+end
+row[at + 1] = t
+row[at + 2] = f
+row[at + 3] = limit.amount
+end
+function settleTo(row, at, limit, time)
+local period = floor(time / 500000)
+while account[1] < period and leasedOut(account) > 0 do
+notBefore(
+row,
+at,
+limit,
+(account[1] + 1) * 500000,
+leasedOut(account)
+)
+passPeriod(account)
+end
+notBefore(
+row,
+at,
+limit,
+time,
+leasedOut(account)
+)
+end
+function settleLeases(row, at, limit, lease, now)
+if limit.kind ~= 0 then
+return
+end
+copyAccount(lease)
+local amount = row[at + 3]
+if amount ~= limit.amount and amount ~= 0 then
+local x = min(
+now,
+max(limit.since, row[at + 4])
+)
+settleTo(
+row,
+at,
+limitNumbers(
+0,
+amount,
+limit.window,
+1,
+false
+),
+x
+)
+current(row, at, limit, now)
+row[at + 1] = tat[1]
+row[at + 2] = tat[2]
+row[at + 3] = limit.amount
+end
+settleTo(row, at, limit, now)
+end
+function rollLeases(lease, now)
+local period = floor(now / 500000)
+while lease[1] < period and leasedOut(lease) > 0 do
+passPeriod(lease)
+end
+if lease[1] < period then
+lease[1] = period
+end
+end
+function leasable(limit, left, lease, want)
+local room = floor(limit.burst / 4) - leasedOut(lease)
+return max(
+0,
+min(
+want,
+floor(left / 8),
+room
+)
+)
+end
+function noteLease(lease, n)
+lease[2] = lease[2] + n
+return (lease[1] + 2) * 500000
+end
+function leaseEnd(limit, mark, ____end)
+local kind = limit.kind
+if kind == 0 then
+return ____end
+end
+if kind == 1 then
+return min(
+____end,
+endOf(limit, mark)
+)
+end
+if kind == 2 then
+return min(____end, mark + limit.window)
+end
+return min(____end, mark)
+end
+function reportLease(lease, period, n)
+local from = -1
+if period == lease[1] then
+from = 1
+end
+if period == lease[1] - 1 then
+from = 2
+end
+if from < 0 or n > lease[from + 1] then
+return false
+end
+lease[from + 1] = lease[from + 1] - n
+return true
+end
+function returnLease(row, at, limit, n, grantedAt, now, beside)
+local kind = limit.kind
+if kind == 0 then
+giveBack(
+row,
+at,
+limit,
+n,
+now
+)
+elseif kind == 1 then
+if row[at + 1] <= grantedAt then
+refundFixedWindow(
+row,
+at,
+limit,
+n,
+now,
+row[at + 1]
+)
+end
+elseif kind == 2 then
+local start = windowAt(row, at, limit, now)
+if start <= grantedAt then
+refundSlidingCounter(
+row,
+at,
+limit,
+n,
+now,
+start
+)
+end
+else
+refundSlidingLog(
+row,
+at,
+limit,
+n,
+now,
+stampOf(limit, grantedAt),
+beside
+)
+end
+end
+function leasedGoAt(row, at, limit, lease, cost, now)
+copyAccount(lease)
+local t = row[at + 1]
+local f = row[at + 2]
+local from = now
+do
+while true do
+local out = leasedOut(account)
+local ____end = (account[1] + 1) * 500000
+span(cost, limit)
+local goT = t + spanned[1] - limit.burstWhole
+local goF = f + spanned[2] - limit.burstRest
+if goF > 0 then
+goT = goT + 1
+end
+if goF > limit.amount then
+goT = goT + 1
+end
+local go = max(from, goT)
+if cost <= limit.burst - out and (out == 0 or go < ____end) then
+return go
+end
+if out > 0 then
+span(out, limit)
+local endT = ____end + spanned[1]
+if endT > t or endT == t and spanned[2] > f then
+t = endT
+f = spanned[2]
+end
+end
+from = ____end
+passPeriod(account)
+end
+end
+end
+function noteLeasesOut(limit, out, verdict, o)
+span(out, limit)
+verdict[o + 5] = verdict[o + 5] - spanned[1]
+verdict[o + 6] = verdict[o + 6] - spanned[2]
+if verdict[o + 6] >= 0 then
+return
+end
+verdict[o + 5] = verdict[o + 5] - 1
+verdict[o + 6] = verdict[o + 6] + limit.amount
 end
 function widthOf(kind)
 if kind == 0 then
@@ -797,6 +1110,29 @@ end
 local format, gmatch, match = string.format, string.gmatch, string.match
 local function isWhole(window, amount) return window - floor(window / amount) * amount == 0 end
 local SIZES = { f = 2, s = 3, e = 2, c = 0 }
+local function setLead(rule, leased)
+for j = 1, rule.count do
+local limit = rule.limits[j]
+if limit.kind == 3 then limit.lead = leased and leadOf(limit.window) or 0 end
+end
+end
+local function settleExtra(extra, w)
+if not extra.amount then return end
+local numbers = extra.numbers
+local row = { numbers[1], extra.count == 2 and numbers[2] or 0, extra.amount, w.last }
+settleLeases(row, 0, limitNumbers(0, extra.amount, extra.window, 1, false), w.lease, now)
+numbers[1] = row[1]
+if extra.count == 2 then numbers[2] = row[2] end
+end
+local function keptOf(extras)
+local kept = {}
+for _, extra in ipairs(extras) do
+local first, second = extra.numbers[1], extra.numbers[2]
+extra.empty = extra.amount and first + 1 or max(first, second) + 2 * extra.window
+if extra.empty + GRACE > now then kept[#kept + 1] = extra end
+end
+return kept
+end
 local function open(rule, value)
 local row, sums, extras, names, index = {}, {}, {}, {}, {}
 local w = {
@@ -810,7 +1146,10 @@ sums[#names] = 0
 index[bare] = #names
 end
 local text = value and match(value, '^1([^;]*);')
-if not text then return w end
+if not text then
+setLead(rule, false)
+return w
+end
 w.found = true
 local p, places, hasBucket = 0, {}, false
 w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, #text + 4)
@@ -831,23 +1170,29 @@ if count == 1 then row[at + 2] = 0 end
 row[at + 3] = numbers[1] == 0 and 0 or amount
 end
 elseif count > 0 then
-local empty = amount and numbers[1] + 1 or max(numbers[1], numbers[2]) + 2 * window
-if empty + GRACE > now then
 extras[#extras + 1] =
-{ name = name, count = count, numbers = numbers, empty = empty, sum = 0, place = #places + 1 }
-end
+{ name = name, amount = amount, window = window, count = count, numbers = numbers, sum = 0, place = #places + 1 }
 end
 places[#places + 1] = j or 0
 end
-if sub(value, #text + 3, #text + 3) == 'R' then
+local mark = sub(value, #text + 3, #text + 3)
+if mark ~= '-' then
 local all = { read('<' .. rep('d', #places), value, p) }
 for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
 for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
+if mark == 'L' then w.lease = { read('<ddd', value, all[#places + 1]) } end
 end
+setLead(rule, w.lease)
 if not hasBucket then w.last = 0 end
 for j = 1, rule.count do
 if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
 end
+if w.lease then
+for j = 1, rule.count do settleLeases(row, rule.limits[j].at, rule.limits[j], w.lease, now) end
+for _, extra in ipairs(extras) do settleExtra(extra, w) end
+rollLeases(w.lease, now)
+end
+w.extras = keptOf(extras)
 return w
 end
 local function goesAt(rule, w, besides)
@@ -862,7 +1207,7 @@ for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empt
 return last
 end
 local function save(rule, key, w, besides)
-local names, numbers, sums, mark = {}, {}, {}, '-'
+local names, numbers, sums, mark, hasLog = {}, {}, {}, '-', false
 local function put(value) numbers[#numbers + 1] = value end
 local goes = goesAt(rule, w, besides) + GRACE
 local keep = w.found and goes <= w.expires
@@ -871,6 +1216,7 @@ put(w.expires) put(w.birth) put(w.last) put(w.taken)
 for j = 1, rule.count do
 local limit, at = rule.limits[j], rule.limits[j].at
 names[j] = w.names[j]
+if limit.kind == 3 then hasLog = true end
 if limit.kind == 0 then
 local amount = w.row[at + 3]
 if amount == 0 then amount = limit.amount end
@@ -884,11 +1230,15 @@ sums[j] = w.sums[j]
 end
 for _, extra in ipairs(w.extras) do
 names[#names + 1], sums[#sums + 1] = extra.name, extra.sum
+if sub(extra.name, 1, 1) == 'e' then hasLog = true end
 for i = 1, extra.count do put(extra.numbers[i]) end
 end
 for j = 1, #sums do if sums[j] > 0 then mark = 'R' end end
-if mark == 'R' then for j = 1, #sums do put(sums[j]) end end
+if w.lease and (hasLog or leasedOut(w.lease) > 0) then mark = 'L' end
+if mark ~= '-' then for j = 1, #sums do put(sums[j]) end end
+if mark == 'L' then for i = 1, 3 do put(w.lease[i]) end end
 local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
+if mark == 'L' then value = value .. mark end
 local life = max(1, ceil((w.expires - now) / 1000))
 if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
 for _, beside in pairs(besides) do
@@ -1001,6 +1351,7 @@ if out[at + 1] == 0 then
 local limit = rule.limits[j]
 out[at + 7] = w.sums[j]
 take(w.row, limit.at, limit, cost, now, out, at, besides[j], hold)
+if w.lease and limit.kind == 0 then noteLeasesOut(limit, leasedOut(w.lease), out, at) end
 taken = true
 end
 end
@@ -1032,6 +1383,9 @@ for j = 1, rule.count do
 local limit = rule.limits[j]
 for p = 2, WIDTH do out[o + p] = 0 end
 decide(w.row, limit.at, limit, cost, now, out, o, besides[j], hold)
+if w.lease and limit.kind == 0 and out[o + 1] == 1 then
+out[o + 4] = leasedGoAt(w.row, limit.at, limit, w.lease, cost, now)
+end
 if out[o + 1] == 3 then other = true end
 if out[o + 1] ~= 0 and not rule.shadow then allowed = false end
 o = o + WIDTH
@@ -1054,7 +1408,81 @@ end
 letters[said + 1] = other and 'b' or allowed and '1' or '0'
 return key
 end
+local run
+local function runOfServer()
+run = run or tonumber(sub(match(call('INFO', 'server'), 'run_id:(%x+)'), 1, 12), 16)
+return run
+end
+local function hear(rule, w, besides, at)
+local period, birth, from, grantedAt, spent, back = unpack(stream, at, at + 5)
+if not w.found or birth ~= w.birth or from ~= runOfServer() then return false end
+if not w.lease or not reportLease(w.lease, period, spent + back) then return false end
+if back > 0 then
+for j = 1, rule.count do
+local limit = rule.limits[j]
+returnLease(w.row, limit.at, limit, back, grantedAt, now, besides[j])
+end
+w.taken = w.taken - back
+end
+return true
+end
+local function leasableOf(rule, w, besides, want)
+local n = want
+for j = 1, rule.count do
+local limit = rule.limits[j]
+decide(w.row, limit.at, limit, 1, now, out, (j - 1) * WIDTH, besides[j], '')
+n = leasable(limit, out[(j - 1) * WIDTH + 2], w.lease, n)
+end
+return n < 2 and 0 or n
+end
+local function leaseOne(at, reports, want, key)
+local rule, rowKey = rules[stream[at + 2]], KEYS[key + 1]
+local w = open(rule, call('GET', rowKey))
+local besides
+besides, key = besidesOf(rule, w, key + 1)
+for j = 1, rule.count do
+decide(w.row, rule.limits[j].at, rule.limits[j], 1, now, out, 0, besides[j], '')
+if out[1] == 3 then
+texts[size + 1], letters[said + 1], letters[said + 2] = '', 'b', '-'
+return key
+end
+end
+local dirty = false
+for i = 1, reports do
+if hear(rule, w, besides, at + 4 + 6 * (i - 1)) then dirty = true end
+end
+local ends = 0
+for i = 1, rule.count * WIDTH do out[i] = 0 end
+if not w.lease then
+w.lease = { 0, 0, 0 }
+clearLeases(w.lease, now)
+end
+if want > 0 then setLead(rule, true) end
+local n = leasableOf(rule, w, besides, want)
+if n > 0 then
+ends = noteLease(w.lease, n)
+for j = 1, rule.count do
+local limit, o = rule.limits[j], (j - 1) * WIDTH
+decide(w.row, limit.at, limit, n, now, out, o, besides[j], '')
+out[o + 7] = w.sums[j]
+take(w.row, limit.at, limit, n, now, out, o, besides[j], '')
+ends = leaseEnd(limit, out[o + 5], ends)
+if limit.kind == 0 then noteLeasesOut(limit, leasedOut(w.lease), out, o) end
+end
+w.birth = min(w.birth, now)
+w.taken = w.taken + n
+end
+if n > 0 or dirty then
+w.last = max(w.last, now)
+save(rule, rowKey, w, besides)
+end
+texts[size + 1] = pack('<ddddddd' .. rep('d', rule.count * WIDTH), n, w.lease[1], w.birth, runOfServer(), ends,
+leasedOut(w.lease), w.taken, unpack(out, 1, rule.count * WIDTH))
+letters[said + 1], letters[said + 2] = '1', 'v'
+return key
+end
 return function(at, n, dry, hold, once, key)
+if dry == 2 then return leaseOne(at, hold, once, key) end
 if once == 0 then return decideWide(at, n, dry, hold, key) end
 local record, fingerprint, description = KEYS[key + 1], ARGV[once], ARGV[once + 1]
 key = key + 1
@@ -1167,6 +1595,11 @@ slow = slow or wide()
 key = slow(at, n, dry, hold > 0 and ARGV[hold] or '', once, key)
 size, said = size + n, said + 1 + n
 end
+local function leaseOne(at, hold, once)
+slow = slow or wide()
+key = slow(at, 1, 2, hold, once, key)
+size, said = size + 1, said + 2
+end
 local function passOver(at, n, once, first, problem)
 local text = type(problem) == 'table' and problem.err or tostring(problem)
 for _, refusal in ipairs({ 'OOM', 'READONLY', 'MISCONF', 'NOREPLICAS', 'MASTERDOWN', 'CLUSTERDOWN', 'non local key' }) do
@@ -1184,12 +1617,18 @@ size, said = size + n, said + 1 + n
 end
 local at = 3
 while at <= streamEnd do
-local times, dry, hold, once, n = stream[at], stream[at + 1] == 1, stream[at + 2], stream[at + 3], stream[at + 4]
+local times, what, hold, once, n = stream[at], stream[at + 1], stream[at + 2], stream[at + 3], stream[at + 4]
 at = at + 3
+if what == 2 then
+local first = key
+local done, problem = pcall(leaseOne, at, hold, once)
+if not done then passOver(at, 1, 0, first, problem) end
+else
 for _ = 1, times do
 local first = key
-local done, problem = pcall(decideOne, at, n, dry, hold, once)
+local done, problem = pcall(decideOne, at, n, what == 1, hold, once)
 if not done then passOver(at, n, once, first, problem) end
+end
 end
 at = at + 2 + 2 * n
 end
@@ -1200,7 +1639,11 @@ local spanned = {0.5, 0.5}
 local tat = {0.5, 0.5}
 local rolled = {0.5, 0.5, 0.5}
 local left = {0.5, 0.5}
-local partsOf, limitNumbers, span, tokens, convert, write, current, bucketEmptyAt, giveBack, refundBucket, usedUp, grantBucket, chargeBucket, raiseBucket, resetBucket, addToWindow, startOf, endOf, refundFixedWindow, grantFixedWindow, chargeFixedWindow, raiseFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, weighted, refundSlidingCounter, grantSlidingCounter, raiseSlidingCounter, resetSlidingCounter, slidingCounterEmptyAt, measure, dropSpent, chargeSlidingLog, refundSlidingLog, grantSlidingLog, raiseSlidingLog, slidingLogEmptyAt, renewHold, releaseAll, widthOf, refund, grant, charge, atLeast, reset, emptyAt
+local account = {0.5, 0.5, 0.5}
+local leadOf, partsOf, limitNumbers, span, tokens, convert, write, current, bucketEmptyAt, giveBack, refundBucket, usedUp, grantBucket, chargeBucket, raiseBucket, resetBucket, addToWindow, startOf, endOf, refundFixedWindow, grantFixedWindow, chargeFixedWindow, raiseFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, weighted, refundSlidingCounter, grantSlidingCounter, raiseSlidingCounter, resetSlidingCounter, slidingCounterEmptyAt, stampOf, measure, dropSpent, chargeSlidingLog, refundSlidingLog, grantSlidingLog, raiseSlidingLog, slidingLogEmptyAt, renewHold, releaseAll, copyAccount, passPeriod, leasedOut, notBefore, settleTo, settleLeases, rollLeases, widthOf, refund, grant, charge, atLeast, reset, emptyAt
+function leadOf(window)
+return ceil(window / 200)
+end
 function partsOf(n, rest, amount, out)
 local product = n * rest
 if product < 9007199254740992 then
@@ -1243,6 +1686,7 @@ queues = queues,
 tick = tick,
 ticks = ceil(window / tick),
 cell = cell,
+lead = 0,
 since = 0,
 bounds = {}
 }
@@ -1266,7 +1710,7 @@ most,
 floor(t / limit.whole)
 )
 end
-local guess = floor(t / limit.window * limit.amount)
+local guess = floor((t + f / limit.amount) / limit.window * limit.amount)
 if guess > most + 1 then
 return most
 end
@@ -1717,6 +2161,12 @@ return 0
 end
 return row[at + 1] + limit.window
 end
+function stampOf(limit, time)
+if limit.lead > 0 then
+return (floor(time / limit.lead) + 2) * limit.lead
+end
+return ceil(time / limit.cell) * limit.cell
+end
 function measure(limit, entries, time)
 local edge = time - limit.window
 local count = entries:count()
@@ -1738,7 +2188,7 @@ function chargeSlidingLog(row, at, limit, n, now, entries)
 local time = max(now, row[at + 2])
 measure(limit, entries, time)
 entries:dropOldest(left[1])
-local stamp = ceil(time / limit.cell) * limit.cell
+local stamp = stampOf(limit, time)
 local newest = entries:count() - 1
 if newest >= 0 and entries:stamp(newest) == stamp then
 entries:setCost(
@@ -1839,6 +2289,92 @@ function releaseAll(now, holds)
 local live = holds:live(now)
 holds:removeAll()
 return live
+end
+function copyAccount(lease)
+account[1] = lease[1]
+account[2] = lease[2]
+account[3] = lease[3]
+end
+function passPeriod(lease)
+lease[1] = lease[1] + 1
+lease[3] = lease[2]
+lease[2] = 0
+end
+function leasedOut(lease)
+return lease[2] + lease[3]
+end
+function notBefore(row, at, limit, time, n)
+if n == 0 then
+return
+end
+span(n, limit)
+local t = time + spanned[1]
+local f = spanned[2]
+if t < row[at + 1] or t == row[at + 1] and f <= row[at + 2] then
+return
+end
+row[at + 1] = t
+row[at + 2] = f
+row[at + 3] = limit.amount
+end
+function settleTo(row, at, limit, time)
+local period = floor(time / 500000)
+while account[1] < period and leasedOut(account) > 0 do
+notBefore(
+row,
+at,
+limit,
+(account[1] + 1) * 500000,
+leasedOut(account)
+)
+passPeriod(account)
+end
+notBefore(
+row,
+at,
+limit,
+time,
+leasedOut(account)
+)
+end
+function settleLeases(row, at, limit, lease, now)
+if limit.kind ~= 0 then
+return
+end
+copyAccount(lease)
+local amount = row[at + 3]
+if amount ~= limit.amount and amount ~= 0 then
+local x = min(
+now,
+max(limit.since, row[at + 4])
+)
+settleTo(
+row,
+at,
+limitNumbers(
+0,
+amount,
+limit.window,
+1,
+false
+),
+x
+)
+current(row, at, limit, now)
+row[at + 1] = tat[1]
+row[at + 2] = tat[2]
+row[at + 3] = limit.amount
+end
+settleTo(row, at, limit, now)
+end
+function rollLeases(lease, now)
+local period = floor(now / 500000)
+while lease[1] < period and leasedOut(lease) > 0 do
+passPeriod(lease)
+end
+if lease[1] < period then
+lease[1] = period
+end
 end
 function widthOf(kind)
 if kind == 0 then
@@ -2109,6 +2645,29 @@ end
 local format, gmatch, match = string.format, string.gmatch, string.match
 local function isWhole(window, amount) return window - floor(window / amount) * amount == 0 end
 local SIZES = { f = 2, s = 3, e = 2, c = 0 }
+local function setLead(rule, leased)
+for j = 1, rule.count do
+local limit = rule.limits[j]
+if limit.kind == 3 then limit.lead = leased and leadOf(limit.window) or 0 end
+end
+end
+local function settleExtra(extra, w)
+if not extra.amount then return end
+local numbers = extra.numbers
+local row = { numbers[1], extra.count == 2 and numbers[2] or 0, extra.amount, w.last }
+settleLeases(row, 0, limitNumbers(0, extra.amount, extra.window, 1, false), w.lease, now)
+numbers[1] = row[1]
+if extra.count == 2 then numbers[2] = row[2] end
+end
+local function keptOf(extras)
+local kept = {}
+for _, extra in ipairs(extras) do
+local first, second = extra.numbers[1], extra.numbers[2]
+extra.empty = extra.amount and first + 1 or max(first, second) + 2 * extra.window
+if extra.empty + GRACE > now then kept[#kept + 1] = extra end
+end
+return kept
+end
 local function open(rule, value)
 local row, sums, extras, names, index = {}, {}, {}, {}, {}
 local w = {
@@ -2122,7 +2681,10 @@ sums[#names] = 0
 index[bare] = #names
 end
 local text = value and match(value, '^1([^;]*);')
-if not text then return w end
+if not text then
+setLead(rule, false)
+return w
+end
 w.found = true
 local p, places, hasBucket = 0, {}, false
 w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, #text + 4)
@@ -2143,23 +2705,29 @@ if count == 1 then row[at + 2] = 0 end
 row[at + 3] = numbers[1] == 0 and 0 or amount
 end
 elseif count > 0 then
-local empty = amount and numbers[1] + 1 or max(numbers[1], numbers[2]) + 2 * window
-if empty + GRACE > now then
 extras[#extras + 1] =
-{ name = name, count = count, numbers = numbers, empty = empty, sum = 0, place = #places + 1 }
-end
+{ name = name, amount = amount, window = window, count = count, numbers = numbers, sum = 0, place = #places + 1 }
 end
 places[#places + 1] = j or 0
 end
-if sub(value, #text + 3, #text + 3) == 'R' then
+local mark = sub(value, #text + 3, #text + 3)
+if mark ~= '-' then
 local all = { read('<' .. rep('d', #places), value, p) }
 for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
 for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
+if mark == 'L' then w.lease = { read('<ddd', value, all[#places + 1]) } end
 end
+setLead(rule, w.lease)
 if not hasBucket then w.last = 0 end
 for j = 1, rule.count do
 if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
 end
+if w.lease then
+for j = 1, rule.count do settleLeases(row, rule.limits[j].at, rule.limits[j], w.lease, now) end
+for _, extra in ipairs(extras) do settleExtra(extra, w) end
+rollLeases(w.lease, now)
+end
+w.extras = keptOf(extras)
 return w
 end
 local function goesAt(rule, w, besides)
@@ -2174,7 +2742,7 @@ for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empt
 return last
 end
 local function save(rule, key, w, besides)
-local names, numbers, sums, mark = {}, {}, {}, '-'
+local names, numbers, sums, mark, hasLog = {}, {}, {}, '-', false
 local function put(value) numbers[#numbers + 1] = value end
 local goes = goesAt(rule, w, besides) + GRACE
 local keep = w.found and goes <= w.expires
@@ -2183,6 +2751,7 @@ put(w.expires) put(w.birth) put(w.last) put(w.taken)
 for j = 1, rule.count do
 local limit, at = rule.limits[j], rule.limits[j].at
 names[j] = w.names[j]
+if limit.kind == 3 then hasLog = true end
 if limit.kind == 0 then
 local amount = w.row[at + 3]
 if amount == 0 then amount = limit.amount end
@@ -2196,11 +2765,15 @@ sums[j] = w.sums[j]
 end
 for _, extra in ipairs(w.extras) do
 names[#names + 1], sums[#sums + 1] = extra.name, extra.sum
+if sub(extra.name, 1, 1) == 'e' then hasLog = true end
 for i = 1, extra.count do put(extra.numbers[i]) end
 end
 for j = 1, #sums do if sums[j] > 0 then mark = 'R' end end
-if mark == 'R' then for j = 1, #sums do put(sums[j]) end end
+if w.lease and (hasLog or leasedOut(w.lease) > 0) then mark = 'L' end
+if mark ~= '-' then for j = 1, #sums do put(sums[j]) end end
+if mark == 'L' then for i = 1, 3 do put(w.lease[i]) end end
 local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
+if mark == 'L' then value = value .. mark end
 local life = max(1, ceil((w.expires - now) / 1000))
 if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
 for _, beside in pairs(besides) do
@@ -2309,6 +2882,9 @@ local CLAIM, CONFIRM, UNCLAIM, BEAT, CREATE = 8, 9, 10, 11, 12
 local ITEM, VOID = 7, 4000000000
 local reply, key, at = { now }, 0, 3
 local function answer(value) reply[#reply + 1] = value end
+local function keepLeased(w, limit, beside)
+if w.lease and limit.kind > 0 then atLeast(w.row, limit.at, limit, leasedOut(w.lease), now, beside) end
+end
 local function change(operation, w, besides, limit, j, p)
 local row, amount = w.row, stream[p + 1]
 if operation == REFUND then
@@ -2320,6 +2896,7 @@ return given
 end
 if operation == GRANT then
 local given = grant(row, limit.at, limit, amount, now, besides[j])
+keepLeased(w, limit, besides[j])
 if given > 0 then w.sums[j] = w.sums[j] + amount end
 return given
 end
@@ -2338,6 +2915,7 @@ local used = 0
 for j = 1, rule.count do
 local limit = rule.limits[j]
 used = used + ifChanged(w, limit, function() return reset(w.row, limit.at, limit, now, besides[j]) end)
+keepLeased(w, limit, besides[j])
 w.sums[j] = w.sums[j] + VOID
 end
 w.extras = {}

@@ -17,6 +17,7 @@ import {
   DECIDED_AT,
   FIRST_VERDICT,
   type HoldPlace,
+  partOf,
   type Return,
   type Transaction,
   type Verdicts,
@@ -47,7 +48,7 @@ export async function consumeParts(
   parts: readonly Part[],
   isTight: boolean,
 ): Promise<number[]> {
-  const asked = parts.map((part) => partOf(transaction, part))
+  const asked = parts.map(({ rules }) => partOf(transaction, rules))
   const answers = isTight ? await oneByOne(slots, asked) : await allAtOnce(slots, asked)
   const allowed = answers.every(({ verdicts }) => verdicts[ALLOWED] === 1)
   const out = new Array<number>(FIRST_VERDICT + VERDICT_WIDTH * limitsOf(transaction)).fill(0)
@@ -56,21 +57,6 @@ export async function consumeParts(
   for (const [i, part] of parts.entries()) copy(transaction, part, answers[i]!, allowed, out)
   if (!allowed) giveBack(slots, answers)
   return out
-}
-
-/** What a transaction asks of some of its rules. */
-function partOf(transaction: Transaction, { rules }: Part): Transaction {
-  return {
-    rules: rules.map((i) => transaction.rules[i]!),
-    values: rules.map((i) => transaction.values[i]!),
-    costs: rules.map((i) => costOf(transaction, i)),
-    cost: transaction.cost,
-    dryRun: transaction.dryRun,
-    holdId: rules.some((i) => transaction.rules[i]!.hasHolds) ? transaction.holdId : '',
-    idempotency: null,
-    replayOf: null,
-    now: transaction.now,
-  }
 }
 
 async function allAtOnce(slots: Slots, asked: readonly Transaction[]): Promise<Answered[]> {

@@ -1,0 +1,166 @@
+/** What a report of leased tokens changes in a real Redis, and that a row which does not know the lease is left alone. */
+import { once } from 'node:events'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { REMAINING } from '../../src/algorithms/verdict.js'
+import { RuleSet } from '../../src/index.js'
+import type { LeaseAnswer, LeaseReport } from '../../src/leases/lease-port.js'
+import { ioredisOptions } from '../../src/redis.js'
+import { SafetyNet } from '../../src/resilience/safety-net.js'
+import type { CompiledRule } from '../../src/rules/compiled-rule.js'
+import { Keys } from '../../src/store/redis/keys.js'
+import { redisPort } from '../../src/store/redis/redis-client.js'
+import { RedisStore } from '../../src/store/redis/redis-store.js'
+import { StoreClock } from '../../src/store/redis/store-clock.js'
+import { FIRST_VERDICT, type Verdicts } from '../../src/store/store.js'
+import { RedisServer, until } from '../redis/servers.js'
+
+const START = 1_700_000_000_100_000
+const HOUR = 3_600_000_000
+const rule = RuleSet.compile({ rules: { r: { scope: 'user', limits: '400/h' } } }).all[0]!
+
+let primary: RedisServer
+let replica: RedisServer
+let now = START
+const clients: Redis[] = []
+
+beforeAll(async () => {
+  primary = await RedisServer.start({ args: ['--repl-diskless-sync-delay', '0'] })
+  replica = await RedisServer.start({ args: ['--replicaof', '127.0.0.1', String(primary.port)] })
+  await until('the replica is linked', async () =>
+    (await replica.admin.info('replication')).includes('master_link_status:up'),
+  )
+})
+afterAll(async () => {
+  for (const client of clients) client.disconnect()
+  await Promise.all([primary.stop(), replica.stop()])
+})
+beforeEach(async () => {
+  now += HOUR
+  await primary.admin.flushall()
+})
+
+async function storeOn({ port }: RedisServer): Promise<RedisStore> {
+  const client = new Redis({ ...ioredisOptions, port, host: '127.0.0.1' })
+  clients.push(client)
+  await once(client, 'ready')
+  const deadlineMs = 10_000
+  const safeguard = new SafetyNet({
+    deadlineMs,
+    instances: 1,
+    storeTime: (time) => time,
+    now: () => performance.now(),
+  })
+  const clock = new StoreClock(() => now)
+  return new RedisStore({
+    port: redisPort(client),
+    safeguard,
+    keys: new Keys('reports'),
+    deadlineMs,
+    clock,
+  })
+}
+
+function ask(
+  store: RedisStore,
+  want: number,
+  reports: readonly LeaseReport[] = [],
+  of: CompiledRule = rule,
+): Promise<LeaseAnswer> {
+  return new Promise((resolve, reject) =>
+    store.lease({ rule: of, value: 'x', want, reports, now }, resolve, reject),
+  )
+}
+
+/** What is leased out, and what is left. */
+function state({ out, verdicts }: LeaseAnswer): [out: number, left: number] {
+  return [out, verdicts[FIRST_VERDICT + REMAINING]!]
+}
+
+/** Half was spent, half is given back. */
+function halves({ lease, granted }: LeaseAnswer): LeaseReport {
+  return { lease, spent: granted / 2, back: granted / 2 }
+}
+
+describe('a report', () => {
+  it('lowers what is out, and gives back what was not spent', async () => {
+    const store = await storeOn(primary)
+    const lease = await ask(store, 40)
+    expect(state(await ask(store, 0))).toEqual([40, 360])
+    expect(state(await ask(store, 0, [halves(lease)]))).toEqual([0, 380])
+  })
+
+  it('changes nothing of a row that was made anew since', async () => {
+    const store = await storeOn(primary)
+    const lost = await ask(store, 40)
+    await primary.admin.flushall()
+    now += 1000
+    await ask(store, 40)
+    expect(state(await ask(store, 0, [halves(lost)]))).toEqual([40, 360])
+  })
+
+  it('changes nothing of a row that is not there any more', async () => {
+    const store = await storeOn(primary)
+    const lost = await ask(store, 40)
+    await primary.admin.flushall()
+    expect(state(await ask(store, 0, [halves(lost)]))).toEqual([0, 400])
+    expect(await primary.admin.dbsize()).toBe(0)
+  })
+
+  it('changes nothing once the lease has ended: it was spent', async () => {
+    const store = await storeOn(primary)
+    const lease = await ask(store, 40)
+    now += 1_000_000
+    expect(state(await ask(store, 0, [halves(lease)]))).toEqual([0, 360])
+  })
+
+  it('changes nothing on a replica that has become the primary: it may not know of the lease', async () => {
+    const lost = await ask(await storeOn(primary), 40)
+    await primary.admin.wait(1, 0)
+    await replica.admin.replicaof('NO', 'ONE')
+    const store = await storeOn(replica)
+    expect(state(await ask(store, 0, [halves(lost)]))).toEqual([40, 360])
+  })
+})
+
+describe('variants of a rule, which share its row', () => {
+  const variants = RuleSet.compile({
+    rules: {
+      r: {
+        scope: 'user',
+        limits: '100000/h',
+        tiers: { pro: '1000/s burst 4000', log: '1000 per 60s exact' },
+      },
+    },
+  })
+  const [base, pro, log] = ['r', 'r@pro', 'r@log'].map((name) => variants.named(name)!)
+
+  async function take(store: RedisStore, of: CompiledRule, cost: number): Promise<Verdicts> {
+    const asked = { rules: [of], values: ['x'], costs: null, cost, dryRun: false, now }
+    return store.consume({ ...asked, holdId: '', idempotency: null, replayOf: null })
+  }
+
+  it('do not refill what is leased of another while they are asked for themselves', async () => {
+    const store = await storeOn(primary)
+    const { granted, lease } = await ask(store, 500, [], pro)
+    expect(granted).toBe(500)
+    // All of it is spent at the last moment, and nobody says so.
+    now = lease.endsAt + 1000
+    await take(store, base!, 1)
+    const { verdicts } = await ask(store, 0, [], pro)
+    expect(verdicts[FIRST_VERDICT + REMAINING]).toBe(4000 - 500 + 1)
+  })
+
+  it('leave the log of another in order', async () => {
+    const store = await storeOn(primary)
+    await ask(store, 50, [], log)
+    await take(store, base!, 1)
+    now += 400_000
+    await take(store, log!, 1)
+    const [key] = await primary.admin.keys('*:e*')
+    const entries = await primary.admin.lrangeBuffer(key!, 0, -1)
+    const stamps = entries.map((entry) => entry.readDoubleLE(0))
+    expect(stamps).toHaveLength(2)
+    expect(stamps).toEqual(stamps.toSorted((a, b) => a - b))
+  })
+})
