@@ -1,7 +1,8 @@
 /** @sluice/limiter/redis: counters in a Redis that many processes share, and what happens while it is away. */
 import { SluiceError } from './errors.js'
 import { didYouMean, quote } from './faults.js'
-import type { LeasePort } from './leases/lease-port.js'
+import { type LeaseTime, systemTime } from './leases/lease-time.js'
+import { LeasedStore } from './leases/leased-store.js'
 import type { BreakerState } from './resilience/breaker.js'
 import { SafetyNet } from './resilience/safety-net.js'
 import type { RuleSet } from './rules/rule-set.js'
@@ -29,11 +30,13 @@ export interface RedisStoreOptions {
   readonly instances?: number
   /** What every key starts with; `sluice` unless given. */
   readonly prefix?: string
+  /** Decide from leased tokens in memory where rules do not say otherwise; false unless given. */
+  readonly leases?: boolean
   /** For tests: milliseconds since the epoch to decide by, instead of the server's clock; moves the breaker too. */
   readonly testClock?: () => number
 }
 
-const OPTIONS = ['deadlineMs', 'instances', 'prefix', 'testClock']
+const OPTIONS = ['deadlineMs', 'instances', 'prefix', 'leases', 'testClock']
 const BEAT_MS = 2000
 
 /** How the store is doing. */
@@ -43,6 +46,26 @@ export interface RedisHealth {
   readonly clock: { readonly aheadMs: number; readonly uncertainMs: number } | null
   /** How many instances were counted. */
   readonly instances: number
+  readonly leases: LeaseReading
+}
+
+/** What leases have come to since the start. */
+export interface LeaseReading {
+  /** Tokens by what became of them: lost are those that ended unspent, or whose return nobody has heard of. */
+  readonly tokens: {
+    readonly granted: number
+    readonly spent: number
+    readonly returned: number
+    readonly lost: number
+  }
+  /** Decisions about leased rows: from memory, and by the store; and how often of the latter a lease was empty. */
+  readonly local: number
+  readonly asked: number
+  readonly empty: number
+  /** Calls of Redis, whatever for. */
+  readonly calls: number
+  /** Rows with a lease now. */
+  readonly rows: number
 }
 
 /** A store that many processes share. */
@@ -50,19 +73,23 @@ export interface SharedStore extends Store {
   readonly health: RedisHealth
 }
 
-/** Rules in shards over the store that has each row in one place; says that this instance is there. */
-class BeatingStore extends ShardedStore implements SharedStore {
+/** Rules in shards over the store that has each row in one place; says every two seconds that this instance is there. */
+class BeatingStore extends ShardedStore {
   readonly #redis: RedisStore
-  readonly #net: SafetyNet
-  readonly #clock: StoreClock
   #timer: ReturnType<typeof setInterval> | undefined
 
-  constructor(parts: RedisStoreParts, net: SafetyNet) {
+  constructor(parts: RedisStoreParts) {
     const redis = new RedisStore(parts)
-    super(redis as unknown as Store & LeasePort, parts)
+    super(redis, parts)
     this.#redis = redis
-    this.#net = net
-    this.#clock = parts.clock
+  }
+
+  get calls(): number {
+    return this.#redis.calls
+  }
+
+  beat(): Promise<void> {
+    return this.#redis.beat()
   }
 
   override *use(rules: RuleSet): Slices<void> {
@@ -73,20 +100,45 @@ class BeatingStore extends ShardedStore implements SharedStore {
     void this.beat()
   }
 
-  beat(): Promise<void> {
-    return this.#redis.beat()
-  }
-
   override close(): Answer<void> {
     clearInterval(this.#timer)
     return super.close()
   }
+}
+
+interface StoreParts {
+  readonly inner: BeatingStore
+  readonly net: SafetyNet
+  readonly clock: StoreClock
+  readonly time: LeaseTime
+  readonly leases: boolean
+  readonly mostDeniedMs: number
+  readonly deadlineMs: number
+}
+
+class WholeStore extends LeasedStore implements SharedStore {
+  readonly #parts: StoreParts
+
+  constructor(parts: StoreParts) {
+    const { inner, time, leases: isUsual, mostDeniedMs, deadlineMs } = parts
+    super({ inner, time, isUsual, mostDeniedMs, deadlineMs })
+    this.#parts = parts
+  }
+
+  /** Says at once that this instance is there, for whoever cannot wait. */
+  beat(): Promise<void> {
+    return this.#parts.inner.beat()
+  }
 
   get health(): RedisHealth {
+    const { inner, net, clock } = this.#parts
+    const { granted, spent, returned, lost, local, asked, empty, rows } = this.tally
+    const tokens = { granted, spent, returned, lost }
     return {
-      breaker: this.#net.state,
-      clock: this.#clock.reading,
-      instances: this.#net.instances,
+      breaker: net.state,
+      clock: clock.reading,
+      instances: net.instances,
+      leases: { tokens, local, asked, empty, rows, calls: inner.calls },
     }
   }
 }
@@ -114,7 +166,16 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   })
   const keys = new Keys(options.prefix ?? 'sluice')
   const port = redisPort(client)
-  return new BeatingStore({ port, safeguard, keys, deadlineMs, clock }, safeguard)
+  return new WholeStore({
+    inner: new BeatingStore({ port, safeguard, keys, deadlineMs, clock }),
+    net: safeguard,
+    clock,
+    time: systemTime((wall) => clock.at(wall)),
+    leases: options.leases === true,
+    deadlineMs,
+    // What is on its way to several slots may deny for this long what nobody takes.
+    mostDeniedMs: port.isCluster ? 2 * deadlineMs : Number.POSITIVE_INFINITY,
+  })
 }
 
 function within(field: string, value: number, least: number, most: number): number {

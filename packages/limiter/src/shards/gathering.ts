@@ -3,11 +3,11 @@
  * of them says how much is where; the last part is taken together with the transaction's other rules, so
  * that they and the idempotency key decide with it; what was taken before is given back if they say no.
  */
+import type { LeasingStore } from '../leases/lease-port.js'
 import {
   ALLOWED,
   DECIDED_AT,
   FIRST_VERDICT,
-  type Store,
   type Transaction,
   type Verdicts,
 } from '../store/store.js'
@@ -43,11 +43,11 @@ interface Share extends Answered {
 }
 
 export class Gathering {
-  readonly #inner: Store
+  readonly #inner: LeasingStore
   readonly #places: Places
   readonly #returns: ShardReturns
 
-  constructor(inner: Store, places: Places, returns: ShardReturns) {
+  constructor(inner: LeasingStore, places: Places, returns: ShardReturns) {
     this.#inner = inner
     this.#places = places
     this.#returns = returns

@@ -14,10 +14,10 @@ import {
 import type { CompiledRule } from '../rules/compiled-rule.js'
 import {
   ALLOWED,
-  costOf,
   DECIDED_AT,
   DEGRADED,
   FIRST_VERDICT,
+  partOf,
   type Store,
   type Transaction,
   type Verdicts,
@@ -33,7 +33,7 @@ export async function look(
 ): Promise<number[]> {
   const whole = [...transaction.rules.keys()].filter((i) => !split.some(({ index }) => index === i))
   const [rest, ...shards] = await Promise.all([
-    whole.length === 0 ? null : inner.consume(partOf(transaction, whole)),
+    whole.length === 0 ? null : inner.consume({ ...partOf(transaction, whole), dryRun: true }),
     ...split.map(({ rule, value, cost }) =>
       lookAtShards(inner, places, rule, value, cost, transaction.now),
     ),
@@ -67,16 +67,6 @@ export async function lookAtShards(
       return verdicts
     }),
   )
-}
-
-function partOf(transaction: Transaction, rules: readonly number[]): Transaction {
-  const part = lookAt(
-    rules.map((i) => transaction.rules[i]!),
-    rules.map((i) => transaction.values[i]!),
-    rules.map((i) => costOf(transaction, i)),
-    transaction.now,
-  )
-  return { ...part, holdId: transaction.holdId }
 }
 
 function lookAt(

@@ -1,12 +1,12 @@
 /** The rules of a transaction that are in shards, with the shard that each is to be taken from, and the transaction that asks for it. */
 import { NEVER, NOT_NOW, SHUT, STATUS, VERDICT_WIDTH } from '../algorithms/verdict.js'
+import type { LeasingStore } from '../leases/lease-port.js'
 import type { CompiledRule } from '../rules/compiled-rule.js'
 import {
   costOf,
   DECIDED_AT,
   DEGRADED,
   FIRST_VERDICT,
-  type Store,
   type Transaction,
   type Verdicts,
 } from '../store/store.js'
@@ -109,16 +109,17 @@ export interface Answered {
 /** Originals of answers that are given again under their idempotency key. */
 const originals = new WeakMap<Verdicts, Transaction>()
 
-/** Asks for these shards, and learns from the answer. */
+/** Asks for these shards, and learns from the answer. `since`: when the decision began, where that was not just now. */
 export async function ask(
-  inner: Store,
+  inner: LeasingStore,
   places: Places,
   transaction: Transaction,
   chosen: readonly Place[],
+  since?: number,
 ): Promise<Answered> {
   const asked = shardsOf(transaction, chosen)
   for (const { levels, shard, cost } of chosen) levels.expect(shard, cost)
-  const verdicts = await inner.consume(asked)
+  const verdicts = await inner.consume(asked, since)
   // Whoever asked knows nothing of shards.
   if (asked.replayOf !== null)
     return { asked, verdicts, replayOf: originals.get(verdicts) ?? wholeOf(asked.replayOf) }

@@ -28,7 +28,9 @@ export function present(places: readonly Place[], verdicts: Verdicts): void {
 function sumUp({ rule, levels, shard, tried, at: from, cost }: Place, out: number[]): void {
   const now = out[DECIDED_AT]!
   // Of those that were asked just now: what others have taken since is not known of the rest.
-  const earliest = Math.min(...tried.map((each) => levels.deniedUntil(each)))
+  // One that has said yes to somebody else meanwhile denies no longer, and names no time.
+  const named = tried.map((each) => levels.deniedUntil(each)).filter((until) => until > now)
+  const earliest = Math.min(...named)
   for (const [j, { numbers }] of rule.whole.limits.entries()) {
     const at = from + j * VERDICT_WIDTH
     for (let other = 0; other < rule.count; other++) {

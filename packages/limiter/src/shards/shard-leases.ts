@@ -1,7 +1,7 @@
 /** Leases of a rule in shards: the want goes to one shard, each report to the one that its lease is of. */
 import type { LeaseAnswer, LeaseAsk, LeasePort, LeaseReport } from '../leases/lease-port.js'
 import type { CompiledRule } from '../rules/compiled-rule.js'
-import type { StoreFailure } from '../store/store.js'
+import { StoreFailure } from '../store/store.js'
 import type { Places } from './place.js'
 import { present } from './presented.js'
 import type { ShardedRule } from './sharded-rule.js'
@@ -27,6 +27,8 @@ export function leaseFromShards(
   const own = reports.get(asked) ?? []
   reports.delete(asked)
   for (const [other, list] of reports) tell(inner, other, list, ask)
+  // Some of it was told, maybe: whoever reports must not repeat any.
+  const isSplit = reports.size > 0
   const shard = asked.family.shard
   inner.lease(
     { ...ask, rule: asked, reports: own },
@@ -39,7 +41,10 @@ export function leaseFromShards(
       }
       answered(answer)
     },
-    failed,
+    (failure) => {
+      const { reason, mayHaveRun, cause } = failure
+      failed(new StoreFailure(reason, mayHaveRun || isSplit, cause))
+    },
   )
 }
 

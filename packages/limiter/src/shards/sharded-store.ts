@@ -3,7 +3,7 @@
  * Each shard is a row with its part of every limit, so whatever the choice, no more is admitted than the
  * limit; choosing well is what keeps anything from being stranded. Rules without shards pass through.
  */
-import type { LeaseAnswer, LeaseAsk, LeasePort } from '../leases/lease-port.js'
+import type { LeaseAnswer, LeaseAsk, LeasingStore } from '../leases/lease-port.js'
 import type { Family } from '../rules/compiled-rule.js'
 import type { RuleSet } from '../rules/rule-set.js'
 import type { Slices } from '../slices.js'
@@ -14,7 +14,6 @@ import {
   type HoldPlace,
   type LimitChange,
   type Return,
-  type Store,
   type StoreFailure,
   type Transaction,
   type Undone,
@@ -50,9 +49,9 @@ export interface ShardedStoreOptions {
   readonly random?: Random
 }
 
-export class ShardedStore implements Store, LeasePort {
+export class ShardedStore implements LeasingStore {
   readonly isSync = false
-  readonly #inner: Store & LeasePort
+  readonly #inner: LeasingStore
   readonly #rules = new ShardRules()
   readonly #places: Places
   readonly #timeLimit: TimeLimit
@@ -60,7 +59,7 @@ export class ShardedStore implements Store, LeasePort {
   readonly #changes: ShardChanges
   readonly #gathering: Gathering
 
-  constructor(inner: Store & LeasePort, { deadlineMs, random }: ShardedStoreOptions) {
+  constructor(inner: LeasingStore, { deadlineMs, random }: ShardedStoreOptions) {
     this.#inner = inner
     this.#places = new Places(this.#rules, new LevelBook(), random ?? Math.random)
     this.#timeLimit = new TimeLimit(deadlineMs)
@@ -69,20 +68,20 @@ export class ShardedStore implements Store, LeasePort {
     this.#gathering = new Gathering(inner, this.#places, this.#returns)
   }
 
-  consume(transaction: Transaction): Answer<Verdicts> {
-    if (!mayBeSplit(transaction.rules)) return this.#inner.consume(transaction)
-    return this.#consume(transaction)
+  consume(transaction: Transaction, since?: number): Answer<Verdicts> {
+    if (!mayBeSplit(transaction.rules)) return this.#inner.consume(transaction, since)
+    return this.#consume(transaction, since)
   }
 
-  async #consume(transaction: Transaction): Promise<Verdicts> {
+  async #consume(transaction: Transaction, since?: number): Promise<Verdicts> {
     const places = this.#places.of(transaction)
-    if (places.length === 0) return this.#inner.consume(transaction)
+    if (places.length === 0) return this.#inner.consume(transaction, since)
     if (transaction.dryRun) return look(this.#inner, this.#places, transaction, places)
     const patience = this.#timeLimit.begin()
     try {
       return places.some(isLarge)
         ? await this.#gathering.take(transaction, places, patience)
-        : await this.#take(transaction, places, patience)
+        : await this.#take(transaction, places, patience, since ?? performance.now())
     } finally {
       patience.end()
     }
@@ -92,13 +91,14 @@ export class ShardedStore implements Store, LeasePort {
     transaction: Transaction,
     chosen: readonly Place[],
     patience: Patience,
+    since: number,
   ): Promise<Verdicts> {
     let places = chosen
-    let answer = await this.#ask(transaction, places)
+    let answer = await this.#ask(transaction, places, since)
     for (let more = 0; more < MOST_MORE && answer.verdicts[ALLOWED] !== 1; more++) {
       const others = this.#elsewhere(transaction, places, answer.verdicts)
       if (others === null) break
-      const asking = this.#ask(transaction, others)
+      const asking = this.#ask(transaction, others, since)
       const next = await patience.wait(asking, (late) => this.#undo(transaction, late))
       // Not in time, or not at all: the no that there is stands.
       if (next === null || isLost(next.verdicts)) break
@@ -109,8 +109,8 @@ export class ShardedStore implements Store, LeasePort {
     return answer.verdicts
   }
 
-  #ask(transaction: Transaction, places: readonly Place[]): Promise<Answered> {
-    return ask(this.#inner, this.#places, transaction, places)
+  #ask(transaction: Transaction, places: readonly Place[], since: number): Promise<Answered> {
+    return ask(this.#inner, this.#places, transaction, places, since)
   }
 
   /** Other shards for those that denied, which should have room; null unless that could help. */

@@ -3,15 +3,10 @@ import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { memoryStore } from '../../src/index.js'
-import {
-  ioredisClusterOptions,
-  ioredisOptions,
-  nodeRedisOptions,
-  type RedisClient,
-  redisStore,
-} from '../../src/redis.js'
+import { ioredisOptions, nodeRedisOptions, type RedisClient, redisStore } from '../../src/redis.js'
 import { testStore } from '../../src/testing.js'
-import { RedisServer, startCluster, until } from './servers.js'
+import { connectedToCluster } from './over-redis.js'
+import { RedisServer, startCluster } from './servers.js'
 import { findValkey } from './valkey.js'
 
 interface Reached {
@@ -21,17 +16,32 @@ interface Reached {
 
 let stores = 0
 
+/** What holds without leases only, and why. */
+const STRICT: Readonly<Record<string, string>> = {
+  'a log of many entries is read in order, refunded in the middle and trimmed':
+    'a leased log counts in cells of a two-hundredth of its window, so its retry is a latest time',
+  'takes and refunds at once leave what was taken and not given back':
+    'what is leased out does not count in a receipt, so that less may be given back meanwhile',
+}
+
+function itWithLeases(name: string, test: () => Promise<void>): void {
+  const why = STRICT[name]
+  if (why === undefined) it(name, test)
+  else it.skip(`${name} (${why})`, test)
+}
+
 /** One connection for all tests, and a prefix for each. */
-function testOver(name: string, reach: () => Promise<Reached>): void {
+function testOver(name: string, reach: () => Promise<Reached>, leases = false): void {
   let reached: Reached
   beforeAll(async () => {
     reached = await reach()
   })
   afterAll(() => reached.close())
-  testStore({ describe, it }, name, (testClock) => ({
+  testStore({ describe, it: leases ? itWithLeases : it }, name, (testClock) => ({
     store: redisStore(reached.client, {
       testClock,
       prefix: `store-${stores++}`,
+      leases,
       deadlineMs: 20_000,
     }),
   }))
@@ -66,17 +76,7 @@ async function reachWithNodeRedis(): Promise<Reached> {
 
 async function reachCluster(): Promise<Reached> {
   const cluster = await startCluster()
-  const client = new Redis.Cluster([...cluster.nodes], {
-    ...ioredisClusterOptions,
-    lazyConnect: true,
-  })
-  client.on('error', () => {})
-  await client.connect()
-  // Its connections to the nodes are made when they are first needed.
-  await until('every node to answer', async () => {
-    await Promise.all(client.nodes().map((node) => node.ping()))
-    return true
-  })
+  const client = await connectedToCluster(cluster)
   return {
     client,
     async close() {
@@ -92,6 +92,9 @@ describe('stores', () => {
   describe('one server', () => testOver('the Redis store over ioredis', reachWithIoredis))
 
   describe('one server', () => testOver('the Redis store over node-redis', reachWithNodeRedis))
+
+  describe('one server, with leases', () =>
+    testOver('the Redis store with leases', reachWithIoredis, true))
 
   describe('a cluster', () => testOver('the Redis store over a cluster', reachCluster))
 

@@ -1,15 +1,16 @@
 /** Limiters over a real Redis with a clock that the test moves. */
 import { once } from 'node:events'
-import { Redis } from 'ioredis'
+import { type Cluster, Redis } from 'ioredis'
 import { createLimiter, type Limiter } from '../../src/index.js'
 import {
+  ioredisClusterOptions,
   ioredisOptions,
   type RedisStoreOptions,
   redisStore,
   type SharedStore,
 } from '../../src/redis.js'
 import type { RulesDocument } from '../../src/rules/document.js'
-import type { RedisServer } from './servers.js'
+import { type RedisServer, type Cluster as TestCluster, until } from './servers.js'
 
 /** Milliseconds. */
 export const START = 1_780_000_000_000
@@ -31,6 +32,22 @@ export async function connected(server: RedisServer): Promise<Redis> {
   const client = new Redis(server.url, { ...ioredisOptions, retryStrategy: () => 20 })
   client.on('error', () => {})
   await once(client, 'ready')
+  return client
+}
+
+/** Every node answers: its connections to them are made when they are first needed. */
+export async function connectedToCluster({ nodes }: TestCluster): Promise<Cluster> {
+  const client = new Redis.Cluster([...nodes], {
+    ...ioredisClusterOptions,
+    redisOptions: { ...ioredisClusterOptions.redisOptions, socketTimeout: 30_000 },
+    lazyConnect: true,
+  })
+  client.on('error', () => {})
+  await client.connect()
+  await until('every node to answer', async () => {
+    await Promise.all(client.nodes().map((node) => node.ping()))
+    return true
+  })
   return client
 }
 

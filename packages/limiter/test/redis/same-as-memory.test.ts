@@ -2,10 +2,11 @@
 import * as fc from 'fast-check'
 import { type Cluster as ClusterClient, Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { ioredisClusterOptions, ioredisOptions } from '../../src/redis.js'
+import { ioredisOptions } from '../../src/redis.js'
 import { FOUND } from './found-histories.js'
+import { connectedToCluster } from './over-redis.js'
 import { type Ask, type History, histories, type Step } from './random-history.js'
-import { type Cluster, RedisServer, startCluster, until } from './servers.js'
+import { type Cluster, RedisServer, startCluster } from './servers.js'
 import { Twins } from './twins.js'
 
 /** Long enough for a failure to be made small. */
@@ -63,17 +64,7 @@ describe('a limiter over a cluster', () => {
   let client: ClusterClient
   beforeAll(async () => {
     cluster = await startCluster()
-    client = new Redis.Cluster([...cluster.nodes], {
-      ...ioredisClusterOptions,
-      redisOptions: { ...ioredisClusterOptions.redisOptions, socketTimeout: 30_000 },
-      lazyConnect: true,
-    })
-    client.on('error', () => {})
-    await client.connect()
-    await until('every node to answer', async () => {
-      await Promise.all(client.nodes().map((node) => node.ping()))
-      return true
-    })
+    client = await connectedToCluster(cluster)
   })
   afterAll(async () => {
     client.disconnect()

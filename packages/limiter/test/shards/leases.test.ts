@@ -5,7 +5,7 @@ import type { Lease, LeaseAnswer, LeaseAsk, LeasePort } from '../../src/leases/l
 import type { CompiledRule } from '../../src/rules/compiled-rule.js'
 import { readMark } from '../../src/shards/shard-mark.js'
 import { ShardedStore } from '../../src/shards/sharded-store.js'
-import { FIRST_VERDICT, type Transaction } from '../../src/store/store.js'
+import { FIRST_VERDICT, StoreFailure, type Transaction } from '../../src/store/store.js'
 import { seeded } from './over-memory.js'
 
 const NOW = 1_790_000_000_000_000
@@ -20,9 +20,15 @@ const [hot, cold] = [rules.named('hot')!, rules.named('cold')!]
 /** Grants what is wanted by taking it, and keeps what it was asked. */
 class LeasingStore extends MemoryStore implements LeasePort {
   readonly asks: LeaseAsk[] = []
+  isAway = false
 
-  lease(ask: LeaseAsk, answered: (answer: LeaseAnswer) => void): void {
+  lease(
+    ask: LeaseAsk,
+    answered: (answer: LeaseAnswer) => void,
+    failed: (failure: StoreFailure) => void,
+  ): void {
     this.asks.push(ask)
+    if (this.isAway) return failed(new StoreFailure('breaker_open', false))
     const { rule, value, want, now } = ask
     const verdicts = this.consume(takeOf(rule, value, Math.max(1, want), want === 0))
     const lease = { rule, value, grantedAt: now, endsAt: now, period: 0, birth: 0, run: 0 }
@@ -98,4 +104,22 @@ it('a report alone asks for no shard but its own', () => {
   for (let i = 0; i < 10; i++)
     expect(lease({ reports: [{ lease: own, spent: 2, back: 0 }] })).toHaveLength(1)
   expect(new Set(inner.asks.map(({ rule }) => rule))).toEqual(new Set([own.rule]))
+})
+
+it('what was told in parts is never said to be untold, because it would be told again', () => {
+  const { inner, store, lease } = world()
+  const leases: Lease[] = []
+  for (let i = 0; i < 12; i++) leases.push(lease({ want: 2 })[0]!.lease)
+  inner.isAway = true
+  const reports = leases.map((each) => ({ lease: each, spent: 1, back: 1 }))
+  const failures: StoreFailure[] = []
+  const fail = (some: typeof reports) =>
+    store.lease(
+      { rule: hot, value: 'ada', want: 0, now: NOW, reports: some },
+      () => expect.unreachable(),
+      (failure) => failures.push(failure),
+    )
+  fail(reports)
+  fail(reports.slice(0, 1))
+  expect(failures.map(({ mayHaveRun }) => mayHaveRun)).toEqual([true, false])
 })

@@ -16,7 +16,7 @@ interface Pair {
 }
 
 export class FaultProxy {
-  readonly #upstreamPort: number
+  #upstreamPort: number
   readonly #pairs = new Set<Pair>()
   /** Clients whose other side is gone, and who have not been told. */
   readonly #stranded = new Set<Socket>()
@@ -111,6 +111,11 @@ export class FaultProxy {
       pair.client.resume()
       this.#stranded.add(pair.client)
     }
+  }
+
+  /** New connections go there. */
+  redirect(upstreamPort: number): void {
+    this.#upstreamPort = upstreamPort
   }
 
   /** A reset on every connection; new ones work. */

@@ -1,0 +1,318 @@
+/**
+ * A row that is asked for often: what this instance holds of it, how fast it is asked for, what was last
+ * seen of it, and what was denied. Hot code: nothing here allocates but grants and reports.
+ */
+import { BUCKET, type LimitNumbers } from '../algorithms/limit-numbers.js'
+import { span, spanned } from '../algorithms/token-time.js'
+import {
+  GIVEN_BACK,
+  GO_AT,
+  MARK,
+  MARK_REST,
+  NOT_NOW,
+  REMAINING,
+  RESET_AT,
+  STATUS,
+  VERDICT_WIDTH,
+  YES,
+} from '../algorithms/verdict.js'
+import type { CompiledRule } from '../rules/compiled-rule.js'
+import { DECIDED_AT, DEGRADED, FIRST_VERDICT, type Verdicts } from '../store/store.js'
+import { Holding, type SentAt } from './holding.js'
+import type { Terms } from './leasable-rules.js'
+import type { LeaseAnswer, LeaseReport } from './lease-port.js'
+
+/** Over which the local rate is averaged, in milliseconds. */
+const AVERAGED_MS = 100
+/** The shortest time from which a rate is told. */
+const SHORTEST_MS = 20
+/** How much time's worth of the rate is asked for: the first near the limit, the other while half is left. */
+const AHEAD_MS = 50
+const AHEAD_WITH_ROOM_MS = 100
+/** A rate of which 50 ms are less than this is served one by one. */
+const LEAST_WANTED = 4
+/** Not asked for this long, what is held is given back, in milliseconds: near the limit, and while half is left. */
+const IDLE_MS = 20
+const IDLE_WITH_ROOM_MS = 40
+/** How long a denial is remembered, in milliseconds, while leases are out that may come back, and else. */
+const DENIED_MS = 20
+const DENIED_ALONE_MS = 1000
+
+/** What it wants, since when, how far the wall clock is ahead of the caller's, and how to decide it again: waiting once more, or not. */
+interface Waiting {
+  readonly cost: number
+  readonly since: number
+  readonly ahead: number
+  again(mayWait: boolean): void
+}
+
+export class LeasedRow {
+  readonly rule: CompiledRule
+  readonly value: string
+  readonly #terms: Terms
+  /** One for each period that has not ended, and each shard; the one that was granted first is spent first. */
+  #held: Holding[] = []
+  /** What was asked for since the rate was last reckoned. */
+  #count = 0
+  #countedFrom: number
+  /** A millisecond; NaN until it was reckoned for the first time. */
+  #rate = Number.NaN
+  /** When it was last asked for, as far as beats tell. */
+  #busyAt: number
+  /** Below this more is asked for. */
+  #low = 0
+  /** Before this time nothing is asked for ahead. */
+  #notAheadBefore = Number.NEGATIVE_INFINITY
+  /** The row's verdicts as they were last seen; null before that. */
+  #seen: number[] | null = null
+  /** What others, and this instance, had leased then. */
+  #out = Number.POSITIVE_INFINITY
+  #denied: number[] | null = null
+  #deniedCost = Number.POSITIVE_INFINITY
+  #deniedUntil = Number.NEGATIVE_INFINITY
+  #deniedUntilWall = Number.NEGATIVE_INFINITY
+  /** The store is being asked for a lease. */
+  isCalling = false
+  /** Decisions that wait for the answer to that. */
+  waiting: Waiting[] = []
+  /** It is looked after no more: what is granted yet is given back at once. */
+  isLeft = false
+
+  constructor(rule: CompiledRule, value: string, terms: Terms, steady: number) {
+    this.rule = rule
+    this.value = value
+    this.#terms = terms
+    this.#countedFrom = steady
+    this.#busyAt = steady
+  }
+
+  /** Somebody asks for so much. */
+  count(cost: number): void {
+    this.#count += cost
+  }
+
+  /** Takes it out of a holding that has it and lasts; whoever takes it says whether it was spent. */
+  take(cost: number, steady: number, wall: number): Holding | null {
+    const held = this.#held
+    for (let i = 0; i < held.length; i++) {
+      const holding = held[i]!
+      if (holding.unspent < cost || holding.isOver(steady, wall)) continue
+      holding.unspent -= cost
+      return holding
+    }
+    return null
+  }
+
+  /** It was not spent after all. */
+  untake(holding: Holding, cost: number): void {
+    holding.unspent += cost
+  }
+
+  get unspent(): number {
+    let sum = 0
+    for (let i = 0; i < this.#held.length; i++) sum += this.#held[i]!.unspent
+    return sum
+  }
+
+  get hasHoldings(): boolean {
+    return this.#held.length > 0
+  }
+
+  /** Something that is held has ended: reports let go of it. */
+  hasEnded(steady: number, wall: number): boolean {
+    return this.#held.some((holding) => holding.isOver(steady, wall))
+  }
+
+  /** It is time to ask for more, ahead. */
+  isLow(steady: number): boolean {
+    return this.unspent < this.#low && !this.isCalling && !this.isTight(steady)
+  }
+
+  /** Less was granted than was asked for, a moment ago. */
+  isTight(steady: number): boolean {
+    return steady < this.#notAheadBefore
+  }
+
+  /** How many to ask for now; 0: none. */
+  want(steady: number): number {
+    const elapsed = Math.max(steady - this.#countedFrom, SHORTEST_MS)
+    const rate = Math.max(this.#rate || 0, this.#count / elapsed)
+    if (rate * AHEAD_MS < LEAST_WANTED) return 0
+    return Math.min(Math.ceil(rate * this.#aheadMs), this.#terms.most)
+  }
+
+  get #aheadMs(): number {
+    return this.#terms.aheadMs ?? (this.#hasRoom ? AHEAD_WITH_ROOM_MS : AHEAD_MS)
+  }
+
+  get #hasRoom(): boolean {
+    const seen = this.#seen
+    if (seen === null) return false
+    return this.rule.limits.every(
+      ({ numbers }, j) => 2 * seen[j * VERDICT_WIDTH + REMAINING]! >= numbers.burst,
+    )
+  }
+
+  /** Reckons the rate; false once the row is asked for too rarely to be kept. */
+  beat(steady: number): boolean {
+    const elapsed = steady - this.#countedFrom
+    if (this.#count > 0) this.#busyAt = steady
+    if (elapsed > 0) {
+      const rate = this.#count / elapsed
+      const weight = Number.isNaN(this.#rate) ? 1 : 1 - Math.exp(-elapsed / AVERAGED_MS)
+      this.#rate = (this.#rate || 0) + (rate - (this.#rate || 0)) * weight
+      this.#count = 0
+      this.#countedFrom = steady
+    }
+    this.#low = this.want(steady) / 2
+    return this.#rate * AHEAD_MS >= LEAST_WANTED / 8 || this.isCalling || this.hasHoldings
+  }
+
+  /** What is held beyond use, to be given back: all of it where little is asked for, or nothing for a while. */
+  excess(steady: number): number {
+    const rate = this.#rate || 0
+    const want = Math.min(rate * AHEAD_MS, this.#terms.most)
+    const hasRoom = this.#hasRoom
+    const idleMs = hasRoom ? IDLE_WITH_ROOM_MS : IDLE_MS
+    if (want < LEAST_WANTED / 2 || steady - this.#busyAt >= idleMs) return this.unspent
+    const kept = Math.min(rate * this.#aheadMs, this.#terms.most)
+    return this.unspent > 2 * kept ? this.unspent - Math.ceil(kept) : 0
+  }
+
+  /** What was spent, what has ended (that is given back: who knows what for), and so many more to be given back. */
+  reports(back: number, steady: number, wall: number): { sent: LeaseReport[]; ended: number } {
+    const sent: LeaseReport[] = []
+    let ended = 0
+    let rest = back
+    this.#held = this.#held.filter((holding) => {
+      const isOver = holding.isOver(steady, wall)
+      const part = isOver ? holding.unspent : Math.min(rest, holding.unspent)
+      if (isOver) ended += part
+      else rest -= part
+      const report = holding.report(part)
+      if (report !== null) sent.push(report)
+      return !isOver
+    })
+    return { sent, ended }
+  }
+
+  /** Was not heard by the store, certainly: what was spent is to be reported yet, and so many are here again. */
+  unreport(reports: readonly LeaseReport[]): number {
+    let kept = 0
+    for (const { lease, spent, back } of reports) {
+      const holding = this.#held.find((held) => held.lease === lease)
+      if (holding === undefined) continue
+      holding.spent += spent
+      holding.unspent += back
+      kept += back
+    }
+    return kept
+  }
+
+  /** Takes a grant over. */
+  granted(answer: LeaseAnswer, wanted: number, sentAt: SentAt, steady: number): void {
+    this.see(answer.verdicts, FIRST_VERDICT, answer.out)
+    if (answer.granted < wanted) this.#notAheadBefore = steady + SHORTEST_MS
+    if (answer.granted === 0) return
+    if (!this.#held.some((holding) => holding.add(answer, sentAt)))
+      this.#held.push(new Holding(answer, sentAt))
+  }
+
+  /** Nothing is asked for ahead for a while. */
+  pause(steady: number): void {
+    this.#notAheadBefore = steady + SHORTEST_MS
+  }
+
+  /** Gives up what is held: so many. */
+  leave(): number {
+    const { unspent } = this
+    this.isLeft = true
+    this.#held = []
+    return unspent
+  }
+
+  /** The row's verdicts stand here in an answer of the store. */
+  see(verdicts: Verdicts, at: number, out: number | null): void {
+    this.#seen = verdicts.slice(at, at + this.rule.limits.length * VERDICT_WIDTH)
+    if (out !== null) this.#out = out
+  }
+
+  /** The same of a transaction that was asked at that time: what was denied is remembered for a while. */
+  decided(cost: number, verdicts: Verdicts, at: number, askedAt: SentAt, mostMs: number): void {
+    if (verdicts[DEGRADED] !== 0) return
+    this.see(verdicts, at, null)
+    let goAt = 0
+    for (let j = 0, o = at; j < this.rule.limits.length; j++, o += VERDICT_WIDTH) {
+      if (verdicts[o + STATUS] === NOT_NOW) goAt = Math.max(goAt, verdicts[o + GO_AT]!)
+      else if (verdicts[o + STATUS] !== YES) return
+    }
+    if (goAt === 0) {
+      if (cost >= this.#deniedCost) this.forgetDenial()
+      return
+    }
+    const { steady, wall } = askedAt
+    if (cost > this.#deniedCost && this.isDenied(cost, steady, wall)) return
+    // Of a rule in shards nobody knows what is out of the others.
+    const isAlone = this.#out === 0 && this.rule.family.shards === 1
+    const most = Math.min(mostMs, isAlone ? DENIED_ALONE_MS : DENIED_MS)
+    const ms = Math.min(most, (goAt - verdicts[DECIDED_AT]!) / 1000)
+    this.#denied = this.#seen
+    this.#deniedCost = cost
+    this.#deniedUntil = steady + ms
+    this.#deniedUntilWall = wall + 1000 * ms
+  }
+
+  isDenied(cost: number, steady: number, wall: number): boolean {
+    return cost >= this.#deniedCost && steady < this.#deniedUntil && wall < this.#deniedUntilWall
+  }
+
+  forgetDenial(): void {
+    this.#denied = null
+    this.#deniedCost = Number.POSITIVE_INFINITY
+    this.#deniedUntil = Number.NEGATIVE_INFINITY
+  }
+
+  /**
+   * The verdicts of a take from this holding, into out[o…]. Its receipt is as of a take of its own: in the
+   * grant's nothing that is leased counts, and what was spent of it will not be leased any more.
+   */
+  writeTaken({ lease, verdicts, spent }: Holding, now: number, out: number[], o: number): void {
+    const { limits } = this.rule
+    const { unspent } = this
+    const seen = this.#seen!
+    let [from, to, at] = [FIRST_VERDICT, o, 0]
+    for (let j = 0; j < limits.length; j++) {
+      const { numbers } = limits[j]!
+      out[to + STATUS] = YES
+      out[to + REMAINING] = Math.min(seen[at + REMAINING]! + unspent, numbers.burst)
+      out[to + RESET_AT] = Math.max(verdicts[from + RESET_AT]!, now)
+      out[to + GO_AT] = now
+      out[to + MARK] = verdicts[from + MARK]!
+      out[to + MARK_REST] = verdicts[from + MARK_REST]!
+      out[to + GIVEN_BACK] = verdicts[from + GIVEN_BACK]!
+      // A shard's mark says which it is of: it stays as it was given.
+      if (numbers.kind === BUCKET && lease.rule === this.rule) laterMark(numbers, spent, out, to)
+      from += VERDICT_WIDTH
+      to += VERDICT_WIDTH
+      at += VERDICT_WIDTH
+    }
+  }
+
+  /** The verdicts of what was denied before, into out[o…]: it may go later than now, however clocks differ. */
+  writeDenied(now: number, out: number[], o: number): void {
+    const denied = this.#denied!
+    for (let i = 0; i < denied.length; i++) out[o + i] = denied[i]!
+    for (let at = o; at < o + denied.length; at += VERDICT_WIDTH)
+      if (out[at + STATUS] === NOT_NOW) out[at + GO_AT] = Math.max(out[at + GO_AT]!, now + 1)
+  }
+}
+
+/** Moves a bucket's mark later by n tokens. */
+function laterMark(numbers: LimitNumbers, n: number, out: number[], o: number): void {
+  span(n, numbers)
+  out[o + MARK] = out[o + MARK]! + spanned[0]!
+  out[o + MARK_REST] = out[o + MARK_REST]! + spanned[1]!
+  if (out[o + MARK_REST]! < numbers.amount) return
+  out[o + MARK] = out[o + MARK]! + 1
+  out[o + MARK_REST] = out[o + MARK_REST]! - numbers.amount
+}
