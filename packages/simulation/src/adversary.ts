@@ -1,0 +1,141 @@
+/**
+ * Holders that do the worst that the protocol lets them: they spend at the last moment, report late or never,
+ * give back everything, undo what they have done, and stop for as long as they like. Against the counters alone, with the clock of the
+ * server stepping back now and then, and judged by an ideal meter of what was really spent.
+ */
+import { LEASE_PERIOD } from '../../limiter/src/algorithms/leases.js'
+import { REMAINING, VERDICT_WIDTH } from '../../limiter/src/algorithms/verdict.js'
+import { type LimitsInput, RuleSet } from '../../limiter/src/index.js'
+import { Holding } from '../../limiter/src/leases/holding.js'
+import type { LeaseAnswer } from '../../limiter/src/leases/lease-port.js'
+import { LeasedRow } from '../../limiter/src/leases/leased-row.js'
+import { ALLOWED, FIRST_VERDICT, type Verdicts } from '../../limiter/src/store/store.js'
+import type { Counters } from './counters.js'
+import { Ledger, type Spend, type Worst } from './ledger.js'
+import { Random } from './random.js'
+import { World } from './world.js'
+
+interface Held {
+  readonly answer: LeaseAnswer
+  readonly holding: Holding
+  /** True time. */
+  readonly ends: number
+}
+
+/** What may be undone yet. */
+interface Receipt {
+  readonly spend: Spend
+  readonly verdicts: Verdicts
+}
+
+export interface Malice {
+  /** Reports that are heard twice, and grants and reports of a server that has forgotten them. */
+  readonly doubled?: boolean
+  readonly forgets?: boolean
+  /** Holders spend for so long after the end. */
+  readonly lateUs?: number
+}
+
+const LIMITS: readonly LimitsInput[] = [
+  '1000/s burst 16',
+  '40/s burst 24',
+  '7 per 1s burst 20',
+  '30 per 2s fixed',
+  '24/s sliding',
+  '40 per 10s exact',
+  ['40/s burst 24', '30 per 2s fixed'],
+  ['100/s burst 20', '60 per 10s exact'],
+]
+
+const VALUE = 'x'
+const STEPS = 120
+
+/** What was admitted too much at most, in a history drawn from the seed. */
+export function torment(seed: number, counters: Counters, malice: Malice = {}): Worst[] {
+  const random = new Random(seed)
+  const world = new World()
+  const ledger = new Ledger(world)
+  // Receipts go wrong where much is undone within the time of a few tokens.
+  const isBrisk = random.chance(0.4)
+  const limits = random.pick(isBrisk ? LIMITS.slice(0, 1) : LIMITS)
+  const [rule] = RuleSet.compile({ rules: { r: { scope: 'user', limits } } }).all
+  const hasWindows = JSON.stringify(limits).match(/fixed|sliding/) !== null
+  const isLong = JSON.stringify(limits).includes('exact')
+  let held: Held[] = []
+  let receipts: Receipt[] = []
+  const row = new LeasedRow(rule!, VALUE, { aheadMs: null, most: 1 }, 0)
+  let ahead = 0
+  const time = () => world.now + ahead
+
+  const consume = (cost: number, dryRun: boolean): Verdicts => {
+    const asked = { rules: [rule!], values: [VALUE], costs: null, cost, dryRun, now: time() }
+    const transaction = { ...asked, holdId: '', idempotency: null, replayOf: null }
+    return counters.consume(transaction, time())
+  }
+  const left = (): number => {
+    const verdicts = consume(1, true)
+    const all = [...rule!.limits.keys()]
+    return Math.min(...all.map((j) => verdicts[FIRST_VERDICT + j * VERDICT_WIDTH + REMAINING]!))
+  }
+  const takeSome = (cost: number): void => {
+    if (cost === 0) return
+    const verdicts = consume(cost, false)
+    if (verdicts[ALLOWED] === 1)
+      receipts.push({ spend: ledger.spent(rule!, VALUE, cost), verdicts })
+  }
+  const spend = ({ answer, holding }: Held, some: number): void => {
+    holding.unspent -= some
+    holding.spent += some
+    const verdicts = [1, answer.lease.grantedAt, 0]
+    row.writeTaken(holding, time(), verdicts, FIRST_VERDICT)
+    receipts.push({ spend: ledger.spent(rule!, VALUE, some), verdicts })
+  }
+  /** All that a decision took is given back, by each of its limits as much as it may. */
+  const undo = ({ spend: undone, verdicts }: Receipt): void => {
+    for (const j of rule!.limits.keys())
+      counters.refund(rule!, VALUE, j, undone.cost, verdicts, time())
+    ledger.undone(rule!, VALUE, undone)
+  }
+  const ask = (want: number, of: Held | undefined): void => {
+    const unspent = of?.holding.unspent ?? 0
+    const report = of?.holding.report(random.pick([0, unspent, random.whole(0, unspent)])) ?? null
+    const reports = report === null ? [] : [report]
+    // Its report may be lost, its answer too.
+    if (random.chance(0.15)) return
+    const call = { rule: rule!, value: VALUE, reports, want, now: time() }
+    const answer = counters.lease(call, time())
+    if (malice.doubled === true) counters.lease({ ...call, want: 0 }, time())
+    if (answer.granted === 0 || random.chance(0.1)) return
+    const ends = world.now + answer.lease.endsAt - answer.lease.grantedAt
+    row.see(answer.verdicts, FIRST_VERDICT, answer.out)
+    held.push({ answer, holding: new Holding(answer, { steady: 0, wall: 0 }), ends })
+  }
+
+  for (let step = 0; step < STEPS; step++) {
+    const lot = random.next()
+    if (lot < (isBrisk ? 0.4 : 0.25))
+      takeSome(random.chance(0.3) ? left() : random.pick([1, 2, 4, 5, 8, 16]))
+    else if (lot < 0.5) ask(random.pick([2, 5, 100]), undefined)
+    else if (lot < 0.7 && held.length > 0) {
+      const one = random.pick(held)
+      const { unspent } = one.holding
+      const some = random.pick([unspent, random.whole(0, unspent)])
+      if (some > 0) spend(one, some)
+    } else if (lot < (isBrisk ? 0.92 : 0.82) && receipts.length > 0) {
+      const receipt = random.pick(receipts)
+      receipts = receipts.filter((other) => other !== receipt)
+      undo(receipt)
+    } else if (held.length > 0) ask(random.pick([0, 0, 5]), random.pick(held))
+    if (malice.forgets === true && random.chance(0.02)) counters.run++
+    const toBoundary = LEASE_PERIOD - (time() % LEASE_PERIOD)
+    const soon = [0, 0, 0, 0, 1, 1000, 20_000, 100_000, toBoundary - 1, toBoundary]
+    const steps = isBrisk ? [0, 0, 0, 1000, 2000, 5000] : [...soon, isLong ? 3e6 : 1e6]
+    world.now += random.pick(steps)
+    if (!hasWindows && random.chance(0.03)) ahead -= random.whole(0, 200_000)
+    held = held.filter(
+      ({ ends, holding: { unspent, spent } }) =>
+        unspent + spent > 0 && world.now < ends + (malice.lateUs ?? 0),
+    )
+  }
+  return ledger.worst()
+}

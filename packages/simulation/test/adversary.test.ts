@@ -1,0 +1,145 @@
+/** The protocol against the worst holders, and the same with each of its guards taken away. */
+import { describe, expect, it } from 'vitest'
+import { widthOf } from '../../limiter/src/algorithms/algorithm.js'
+import { giveBack } from '../../limiter/src/algorithms/bucket-changes.js'
+import { LEASE_PERIOD, leasedOut, rollLeases } from '../../limiter/src/algorithms/leases.js'
+import { BUCKET, type LimitNumbers } from '../../limiter/src/algorithms/limit-numbers.js'
+import { GIVEN_BACK, MARK, VERDICT_WIDTH } from '../../limiter/src/algorithms/verdict.js'
+import type { LeaseReport } from '../../limiter/src/leases/lease-port.js'
+import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
+import { FIRST_VERDICT } from '../../limiter/src/store/store.js'
+import { type Malice, torment } from '../src/adversary.js'
+import { Counters, type Row } from '../src/counters.js'
+import { firstSeed } from './seeds.js'
+
+const HISTORIES = 12_000
+
+/** The first history that admits too much, or null. */
+function search(counters: () => Counters, malice?: Malice): string | null {
+  const first = firstSeed()
+  for (let seed = first; seed < first + HISTORIES; seed++) {
+    const over = torment(seed, counters(), malice).filter((worst) => worst.over > 0)
+    if (over.length > 0) return `SLUICE_TEST_SEED=${seed}: ${JSON.stringify(over)}`
+  }
+  return null
+}
+
+describe('leases of holders that do their worst', () => {
+  it('never let more through than the limit', () => {
+    expect(search(() => new Counters())).toBeNull()
+  }, 120_000)
+})
+
+describe('the search finds', () => {
+  it('returns that are only clipped at the burst, with nothing known of what is out', () => {
+    class Clipped extends Counters {
+      protected override settle() {}
+
+      protected override hear(
+        rule: CompiledRule,
+        { back }: LeaseReport,
+        row: Row,
+        now: number,
+      ): boolean {
+        let at = 0
+        for (const { numbers } of rule.limits) {
+          if (numbers.kind === BUCKET) {
+            giveBack(row.numbers, at, numbers, back, now)
+            row.numbers[at] = Math.max(now, row.numbers[at]!)
+          }
+          at += widthOf(numbers.kind)
+        }
+        return true
+      }
+    }
+    expect(search(() => new Clipped())).not.toBeNull()
+  })
+
+  it('refill that is clipped only at the next look, across an expiry', () => {
+    class Lazy extends Counters {
+      protected override settle(row: Row, at: number, numbers: LimitNumbers, now: number) {
+        const lease = [...row.lease!]
+        rollLeases(row.lease!, now)
+        super.settle(row, at, numbers, now)
+        row.lease = lease
+      }
+    }
+    expect(search(() => new Lazy())).not.toBeNull()
+  })
+
+  it('a log that is stamped when a lease is granted', () => {
+    class AtGrant extends Counters {
+      protected override setLead(rule: CompiledRule) {
+        super.setLead(rule, false)
+      }
+
+      protected override grant(
+        ...[rule, row, n, now, verdicts]: Parameters<Counters['grant']>
+      ): number {
+        super.grant(rule, row, n, now, verdicts)
+        return (row.lease![0]! + 2) * LEASE_PERIOD
+      }
+    }
+    expect(search(() => new AtGrant())).not.toBeNull()
+  })
+
+  it('reports that are heard twice', () => {
+    expect(search(() => new Counters(), { doubled: true })).not.toBeNull()
+  })
+
+  it('reports of leases that another run of the server granted', () => {
+    class Trusting extends Counters {
+      protected override hear(rule: CompiledRule, report: LeaseReport, row: Row, now: number) {
+        const lease = { ...report.lease, run: this.run, birth: row.birth }
+        return super.hear(rule, { ...report, lease }, row, now)
+      }
+    }
+    class Forgetful extends Trusting {
+      override lease(...[ask, now]: Parameters<Counters['lease']>) {
+        const before = this.run
+        const kept = new Map([...this.rows].map(([key, row]) => [key, row.copy()]))
+        const answer = super.lease(ask, now)
+        // A failover loses the grant that was just made.
+        if (before !== this.lastRun && answer.granted > 0) this.rows = kept
+        this.lastRun = before
+        return answer
+      }
+
+      lastRun = 1
+    }
+    expect(search(() => new Forgetful(), { forgets: true })).not.toBeNull()
+  })
+
+  it('receipts that know nothing of what others gave back', () => {
+    class Generous extends Counters {
+      override refund(...[rule, value, j, n, verdicts, now]: Parameters<Counters['refund']>) {
+        const blind = [...verdicts]
+        const row = this.open(rule, value, now)
+        blind[FIRST_VERDICT + j * VERDICT_WIDTH + GIVEN_BACK] = row.sums[j]!
+        return super.refund(rule, value, j, n, blind, now)
+      }
+    }
+    expect(search(() => new Generous())).not.toBeNull()
+  })
+
+  it('receipts in which what is leased out counts', () => {
+    class Counting extends Counters {
+      override consume(...[transaction, now]: Parameters<Counters['consume']>) {
+        const verdicts = [...super.consume(transaction, now)]
+        const rule = transaction.rules[0]!
+        const { lease } = this.open(rule, transaction.values[0]!, now)
+        for (const [j, { numbers }] of rule.limits.entries())
+          if (numbers.kind === BUCKET && lease !== null)
+            verdicts[FIRST_VERDICT + j * VERDICT_WIDTH + MARK]! += Math.round(
+              (leasedOut(lease) * numbers.window) / numbers.amount,
+            )
+        return verdicts
+      }
+    }
+    expect(search(() => new Counting())).not.toBeNull()
+  })
+
+  it('holders that spend a little after the end', () => {
+    expect(search(() => new Counters(), { lateUs: 150_000 })).not.toBeNull()
+  })
+})

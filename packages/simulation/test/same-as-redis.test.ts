@@ -1,0 +1,158 @@
+/** The counters that the simulator runs on answer as a real Redis does, number for number. */
+import { once } from 'node:events'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MARK, STATUS, VERDICT_WIDTH, YES } from '../../limiter/src/algorithms/verdict.js'
+import { type LimitsInput, RuleSet } from '../../limiter/src/index.js'
+import type { LeaseAnswer, LeaseAsk } from '../../limiter/src/leases/lease-port.js'
+import { ioredisOptions } from '../../limiter/src/redis.js'
+import { SafetyNet } from '../../limiter/src/resilience/safety-net.js'
+import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
+import { Keys } from '../../limiter/src/store/redis/keys.js'
+import { redisPort } from '../../limiter/src/store/redis/redis-client.js'
+import { RedisStore } from '../../limiter/src/store/redis/redis-store.js'
+import { StoreClock } from '../../limiter/src/store/redis/store-clock.js'
+import { FIRST_VERDICT, type Verdicts } from '../../limiter/src/store/store.js'
+import { RedisServer } from '../../limiter/test/redis/servers.js'
+import { Counters } from '../src/counters.js'
+import { Random } from '../src/random.js'
+import { BEGINNING } from '../src/world.js'
+import { firstSeed } from './seeds.js'
+
+const HISTORIES = 300
+const STEPS = 40
+
+/** Before and after a change of the rules. */
+const LIMITS: readonly (readonly [LimitsInput, LimitsInput])[] = [
+  ['1000/s burst 16', '1000/s burst 16'],
+  ['40/s burst 24', '90/s burst 40'],
+  ['333 per 7s burst 200', '100 per 7s burst 100'],
+  ['30 per 2s fixed', '60 per 2s fixed'],
+  ['24/s sliding', '24/s sliding'],
+  ['40 per 10s exact', '80 per 10s exact'],
+  [
+    ['40/s burst 24', '30 per 2s fixed'],
+    ['70/s burst 24', '90 per 2s fixed'],
+  ],
+  [
+    ['100/s burst 20', '60 per 10s exact'],
+    ['100/s burst 20', '60 per 10s exact'],
+  ],
+  ['500 per calendar day', '900 per calendar day'],
+]
+
+let server: RedisServer
+let client: Redis
+let now = BEGINNING
+
+beforeAll(async () => {
+  server = await RedisServer.start()
+  client = new Redis({ ...ioredisOptions, port: server.port, host: '127.0.0.1' })
+  await once(client, 'ready')
+})
+afterAll(async () => {
+  client?.disconnect()
+  await server?.stop()
+})
+
+function storeOn(): RedisStore {
+  const clock = new StoreClock(() => now)
+  const safeguard = new SafetyNet({
+    deadlineMs: 10_000,
+    instances: 1,
+    storeTime: (time) => time,
+    now: () => performance.now(),
+  })
+  const keys = new Keys('same')
+  return new RedisStore({ port: redisPort(client), safeguard, keys, deadlineMs: 10_000, clock })
+}
+
+function leased(store: RedisStore, ask: LeaseAsk): Promise<LeaseAnswer> {
+  return new Promise((resolve, reject) => store.lease(ask, resolve, reject))
+}
+
+function ruleOf(limits: LimitsInput, namespace: string): CompiledRule {
+  return RuleSet.compile({ namespace, rules: { r: { scope: 'user', limits } } }).all[0]!
+}
+
+/** A limit that was not taken from has left no mark. */
+function said(verdicts: Verdicts): number[] {
+  const [allowed] = verdicts
+  return verdicts.map((number, i) => {
+    if (i < FIRST_VERDICT) return number
+    const place = (i - FIRST_VERDICT) % VERDICT_WIDTH
+    const isTaken = allowed === 1 && verdicts[i - place + STATUS] === YES
+    return place >= MARK && !isTaken ? 0 : number
+  })
+}
+
+async function compare(seed: number): Promise<number> {
+  const random = new Random(seed)
+  const [before, after] = random.pick(LIMITS)
+  const namespace = `n${seed}`
+  const variants = [ruleOf(before, namespace), ruleOf(after, namespace)]
+  let rule = variants[0]!
+  const store = storeOn()
+  const counters = new Counters()
+  const held: { here: LeaseAnswer; there: LeaseAnswer; unspent: number }[] = []
+  let granted = 0
+  now = BEGINNING + random.whole(0, 10_000_000)
+  for (let step = 0; step < STEPS; step++) {
+    if (random.chance(0.4)) {
+      const cost = random.pick([1, 1, 2, 5, 20])
+      const transaction = {
+        rules: [rule],
+        values: ['x'],
+        costs: null,
+        cost,
+        dryRun: random.chance(0.1),
+        holdId: '',
+        idempotency: null,
+        replayOf: null,
+        now,
+      }
+      const there = await store.consume(transaction)
+      const here = counters.consume(transaction, now)
+      expect(said(here), `consume at step ${step}`).toEqual(said(there))
+    } else {
+      const i = random.chance(0.5) ? random.whole(0, held.length - 1) : -1
+      const one = held[i]
+      const some = one === undefined ? 0 : random.whole(0, one.unspent)
+      const back = one === undefined ? 0 : random.whole(0, one.unspent - some)
+      const want = random.pick([0, 2, 5, 100])
+      const report = (side: 'here' | 'there') =>
+        one === undefined ? [] : [{ lease: one[side].lease, spent: some, back }]
+      if (one !== undefined) one.unspent -= some + back
+      const ask = { rule, value: 'x', want, now }
+      const there = await leased(store, { ...ask, reports: report('there') })
+      const here = counters.lease({ ...ask, reports: report('here') }, now)
+      const shown = ({ lease: { run: _run, rule: _rule, ...lease }, ...answer }: LeaseAnswer) => ({
+        ...answer,
+        lease,
+        verdicts: said(answer.verdicts),
+      })
+      expect(shown(here), `lease at step ${step}`).toEqual(shown(there))
+      granted += here.granted
+      if (here.granted > 0) held.push({ here, there, unspent: here.granted })
+    }
+    now += random.pick([0, 0, 0, 1000, 20_000, 250_000, 500_000, 1_500_000])
+    if (random.chance(0.03)) now -= random.whole(0, 100_000)
+    if (random.chance(0.05)) rule = random.pick(variants)
+  }
+  return granted
+}
+
+describe('the counters of the simulator', () => {
+  it('answer leases and decisions as Redis does', async () => {
+    let granted = 0
+    const first = firstSeed()
+    for (let seed = first; seed < first + HISTORIES; seed++) {
+      try {
+        granted += await compare(seed)
+      } catch (error) {
+        throw new Error(`SLUICE_TEST_SEED=${seed}`, { cause: error })
+      }
+    }
+    expect(granted).toBeGreaterThan(HISTORIES)
+  })
+})
