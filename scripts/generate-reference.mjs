@@ -86,7 +86,7 @@ ${tree.description} Data is on stdout, words are on stderr; tables have columns 
 | 5 | out of reach |
 | 6 | it worked, and the answer is no: denied, would change, a fault found |
 
-Every command takes these; serve asks no server, and refuses what would mean nothing to it:
+Every command takes these; serve and sidecar ask no server, and refuse what would mean nothing to them:
 
 ${options(tree.options)}
 
@@ -111,7 +111,7 @@ function settingsPage({ SETTINGS, variableOf }) {
 
 ${NOTICE}
 
-A setting of \`sluice serve\` is a flag, a variable, or a key of \`sluice.config.yaml\` in the working folder (another file: \`--config FILE\`). Flags win, then variables. A secret has no flag: everybody on the machine can read those.
+A setting of \`sluice serve\` and \`sluice sidecar\` is a flag, a variable, or a key of \`sluice.config.yaml\` in the working folder (another file: \`--config FILE\`). Flags win, then variables. A secret has no flag: everybody on the machine can read those. In a sidecar \`leases\` is \`on\` and \`rules\` is \`feed\` where nobody says otherwise, and there is no database.
 
 ${table(['flag', 'variable', 'key', 'standard', 'meaning'], rows)}
 

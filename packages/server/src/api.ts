@@ -1,4 +1,5 @@
 /** The whole HTTP interface, described: every part of it, in one OpenAPI document. */
+import { HOT_API } from './admin/hot-api.js'
 import { ADMIN_OPERATIONS } from './admin/operations.js'
 import { ADMIN_SCHEMAS } from './admin/schemas.js'
 import { USAGE_API } from './admin/usage-api.js'
@@ -11,6 +12,7 @@ const PARTS: readonly ApiPart[] = [
   { operations: OPERATIONS, schemas: SCHEMAS },
   { operations: ADMIN_OPERATIONS, schemas: ADMIN_SCHEMAS },
   USAGE_API,
+  HOT_API,
 ]
 
 export function openApiDocument(version: string): Schema {

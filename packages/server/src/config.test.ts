@@ -44,6 +44,7 @@ describe('settings', () => {
       const text = [
         ['host', 'x'],
         ['headers', 'draft-7'],
+        ['leases', 'on'],
         ['log-level', 'warn'],
       ].find(([known]) => known === name)?.[1]
       const value = text ?? (kind.placeholder === 'N' ? '500' : 'true')

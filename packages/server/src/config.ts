@@ -101,6 +101,11 @@ export const SETTINGS = {
     whole(1, 1_000_000),
     'how many instances share the limits, until they have counted each other',
   ),
+  leases: usually<'on' | 'off'>(
+    'off',
+    oneOf(['on', 'off']),
+    'take tokens from Redis ahead of time and spend them in memory; on in a sidecar, and a rule may say otherwise',
+  ),
   database: optional(
     url,
     'rules, history and usage in this PostgreSQL; without it and without a rules file in --data',
@@ -176,7 +181,11 @@ export interface Sources {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** The configuration file's content, read; and what it is called. */
   readonly file: { readonly name: string; readonly content: unknown } | null
+  /** What holds where nobody says anything, for a command that has standards of its own. */
+  readonly standards?: Standards
 }
+
+export type Standards = Partial<Omit<Settings, 'stated'>>
 
 export function isSecret(name: SettingName): boolean {
   const setting: Setting<unknown> = SETTINGS[name]
@@ -187,16 +196,22 @@ export function variableOf(name: string): string {
   return `SLUICE_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
-export function readSettings({ flags, environment, file }: Sources): Settings {
+export function readSettings({ flags, environment, file, standards = {} }: Sources): Settings {
   const content = fileContent(file)
   const stated = new Set<string>()
   const settings: Record<string, unknown> = { stated }
   for (const [name, entry] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
     const found = statedIn(name, entry, flags, environment, content, file?.name ?? '')
     if (found !== undefined) stated.add(name)
-    settings[camel(name)] = found === undefined ? entry.standard : read(entry.kind, found)
+    const standard = standardOf(name, standards) ?? entry.standard
+    settings[camel(name)] = found === undefined ? standard : read(entry.kind, found)
   }
   return settings as Settings
+}
+
+/** What a command has for a setting instead of the standard of all. */
+export function standardOf(name: string, standards: Standards): Standards[keyof Standards] {
+  return standards[camel(name) as keyof Standards]
 }
 
 interface Found {

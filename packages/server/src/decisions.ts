@@ -9,7 +9,8 @@ import type { Tenant, Tenants } from './tenants.js'
 
 /** Sees every decision; must cost next to nothing. */
 export interface Observer {
-  decided(decision: DecisionRecord, request: Request, namespace: string): void
+  /** `isAsked`: the store had to be asked; else memory answered. */
+  decided(decision: DecisionRecord, request: Request, namespace: string, isAsked: boolean): void
   /** So many decisions, each of which took so long. */
   took(transport: string, seconds: number, count: number): void
 }
@@ -38,11 +39,11 @@ export class Decisions {
   decide({ limiter, namespace }: Tenant, request: Request): Answer<DecisionRecord> {
     const answer = limiter.decide(request) as Answer<DecisionRecord>
     if (!(answer instanceof Promise)) {
-      this.observer.decided(answer, request, namespace)
+      this.observer.decided(answer, request, namespace, false)
       return answer
     }
     return answer.then((decision) => {
-      this.observer.decided(decision, request, namespace)
+      this.observer.decided(decision, request, namespace, true)
       return decision
     })
   }

@@ -5,11 +5,13 @@
 import { rmSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { hotRoutes } from './admin/hot-routes.js'
 import { adminLimit } from './admin-limit.js'
 import { openApiDocument } from './api.js'
 import { type Settings, UsageError } from './config.js'
 import { type Backing, openBacking } from './counters/backing.js'
 import { Decisions, type Observer } from './decisions.js'
+import { HotRows } from './hot/hot-rows.js'
 import { OrdinaryAnswers } from './http/answers.js'
 import { Vouchers } from './receipts/vouchers.js'
 import type { RefusedRules } from './rules-file/load-rules.js'
@@ -19,6 +21,7 @@ import { TokenBook } from './security/token-book.js'
 import { Started } from './started.js'
 import { type RulesFrom, senseOf } from './startup-sense.js'
 import { firstRules, openSupply, type Supply } from './supply/supply.js'
+import { within } from './supply/within.js'
 import { Denials } from './telemetry/denials.js'
 import type { Log } from './telemetry/log.js'
 import { Meter } from './telemetry/meter.js'
@@ -30,8 +33,17 @@ import { operatingRoutes, type Readiness } from './transports/rest/operating-rou
 import { RestServer } from './transports/rest/rest-server.js'
 import { VERSION } from './version.js'
 
+/** The system cuts off what is longer, silently. */
+const LONGEST_SOCKET_PATH = 107
 /** All of it is over within ten seconds: the delay before, this, and the writing of counters. */
 const CLOSE_WITHIN_MS = 4000
+
+/** Rules whose hottest row has a metric. */
+const HOTTEST_RULES = 20
+const AGED_EVERY_MS = 1000
+
+/** A store that does not take its tokens back is not waited for: they count as spent in a moment anyway. */
+const RETURN_WITHIN_MS = 2000
 
 export interface ServeParts {
   readonly settings: Settings
@@ -70,7 +82,8 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   const backing = await openBacking(settings, log)
   started.add(() => backing.close())
   const tenants = new Tenants(backing.store)
-  started.add(() => backing.store.close())
+  // Before the connection goes: what was leased is given back.
+  started.add(() => within(RETURN_WITHIN_MS, Promise.resolve(backing.store.close())))
   const vouchers = new Vouchers({
     secret: backing.secret,
     once: backing.once,
@@ -87,10 +100,14 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   const denials = new Denials(log)
   started.add(() => denials.close())
   const { tally } = supply
+  const hot = new HotRows({ now: () => performance.now() })
+  const ageing = setInterval(() => hot.age(), AGED_EVERY_MS).unref()
+  started.add(() => clearInterval(ageing))
   const observer: Observer = {
-    decided: (decision, request, namespace) => {
+    decided: (decision, request, namespace, isAsked) => {
       meter.decided(decision, request, namespace)
-      tally?.decided(decision, request, namespace)
+      hot.decided(decision, namespace, isAsked)
+      tally?.decided(decision, request, namespace, isAsked)
       if (!decision.allowed) denials.note(decision, namespace)
     },
     took: (transport, seconds, count) => meter.took(transport, seconds, count),
@@ -109,6 +126,7 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
     connections: () => servers.reduce((sum, server) => sum + server.connections, 0),
     store: () => backing.reading(),
     memory: () => backing.size(),
+    hot: () => hot.rules(HOTTEST_RULES),
   })
   const failed = (error: unknown) => {
     const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
@@ -117,6 +135,7 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   const routes = [
     ...decisionRoutes(decisions),
     ...supply.routes,
+    ...hotRoutes({ hot, tenants, leasing: backing.kind === 'redis' ? settings.leases : null }),
     ...operatingRoutes({ readiness, metrics, openApi: openApiDocument(VERSION) }),
   ]
   const answers = new OrdinaryAnswers(routes, failed, adminLimit(backing.store))
@@ -217,11 +236,15 @@ function certificatesOf(settings: Settings, log: Log): TlsCertificates | null {
 
 /** A socket that nobody listens on any more is in the way; one that somebody does is theirs. */
 async function removeStale(path: string): Promise<void> {
+  if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH)
+    throw new UsageError(
+      `--socket ${path} is longer than ${LONGEST_SOCKET_PATH} bytes, more than a socket may be named with`,
+    )
   if (statSync(path, { throwIfNoEntry: false })?.isSocket() !== true) return
   const refusal = await new Promise<string>((resolve) => {
     const socket = connect(path, () => {
       socket.destroy()
-      resolve('in use')
+      resolve('it answers')
     })
     socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'unknown'))
   })

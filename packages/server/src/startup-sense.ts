@@ -27,6 +27,7 @@ export function senseOf(settings: Settings): Sense {
   const token = tokenOf(settings)
   requireSafeHost(settings, token)
   requireTlsPair(settings)
+  requireLessor(settings)
   const rules = rulesFrom(settings)
   return { rules, database: databaseAt(settings, rules), token }
 }
@@ -76,6 +77,13 @@ function requireSafeHost({ host }: Settings, token: Token | null): void {
   throw new UsageError(
     `--host ${host} is reachable from other machines, so callers need a token. Try: SLUICE_TOKEN=$(openssl rand -hex 32)`,
   )
+}
+
+function requireLessor({ leases, redis }: Settings): void {
+  if (leases === 'on' && redis === undefined)
+    throw new UsageError(
+      '--leases on takes tokens from Redis ahead of time: give --redis URL. Without Redis every decision is from memory already',
+    )
 }
 
 function requireTlsPair({ tlsCert, tlsKey, tlsClientCa }: Settings): void {

@@ -5,11 +5,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { until } from '../../limiter/test/redis/servers.js'
+import { treeOf } from '../src/cli/completion/command-tree.js'
+import { programOf } from '../src/cli/program.js'
+import { terminalOf } from '../src/cli/terminal.js'
+import { SETTINGS, variableOf } from '../src/config.js'
 import { readRules } from '../src/rules-file/read-rules.js'
 import { SluiceProcess } from './process.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
+const stdout = { write: () => undefined, isTTY: false }
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const pages = ['README.md'].concat(
   readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -72,6 +78,27 @@ describe('the README', () => {
 describe('the documentation', () => {
   it.each(blocks('yaml'))('has rules that are good: $page', ({ text }) => {
     expect(readRules(text)).not.toHaveProperty('faults')
+  })
+
+  it('has a pod whose sidecar takes the arguments and variables that it is given', () => {
+    const [manifest] = blocks('yml')
+    const { spec } = parse(manifest!.text) as {
+      spec: { initContainers: { args: string[]; env: { name: string }[] }[] }
+    }
+    const { args, env } = spec.initContainers[0]!
+    const terminal = terminalOf({ stdin: process.stdin, stdout, stderr: stdout, env: {} })
+    const tree = treeOf(programOf(terminal, () => undefined))
+    const command = tree.commands.find(({ name }) => name === args[0])!
+    const options = new Set(command.options.map(({ long }) => long))
+    const flags = args.filter((word) => word.startsWith('--'))
+    expect(flags.filter((flag) => !options.has(flag))).toEqual([])
+    const variables = new Set(
+      Object.entries(SETTINGS).flatMap(([name, setting]) => [
+        variableOf(name),
+        ...('also' in setting ? (setting.also ?? []) : []),
+      ]),
+    )
+    expect(env.filter(({ name }) => !variables.has(name))).toEqual([])
   })
 
   it('has rules', () => {

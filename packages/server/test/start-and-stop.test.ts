@@ -197,7 +197,7 @@ describe('instances over one Redis', () => {
 
   it('start degraded where Redis does not answer, and are exact when it does', async () => {
     const rules =
-      'rules:\n  few: { scope: user, limits: 10/d fixed }\n  shut: { scope: org, failure_mode: closed, limits: 10/d fixed }\n'
+      'rules:\n  few: { scope: user, limits: 1M/d fixed }\n  shut: { scope: org, failure_mode: closed, limits: 10/d fixed }\n'
     const late = await RedisServer.start()
     await late.kill()
     const sluice = await SluiceProcess.serve(rules, ['--redis', late.url, '--drain-delay', '0'])

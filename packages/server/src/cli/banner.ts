@@ -7,7 +7,15 @@ import type { Terminal } from './terminal.js'
 /** When the command began: `npm start` may have installed and built before, in this process. */
 const LOADED_AT = performance.now()
 
-export function banner(service: Service, settings: Settings, { paint }: Terminal): string {
+/** What was started. */
+export type ServiceKind = 'service' | 'sidecar'
+
+export function banner(
+  kind: ServiceKind,
+  service: Service,
+  settings: Settings,
+  { paint }: Terminal,
+): string {
   const { tenants, rules, history, backing, addresses } = service
   const [address, socket] = addresses
   const scheme = settings.tlsCert === undefined ? 'http' : 'https'
@@ -15,10 +23,8 @@ export function banner(service: Service, settings: Settings, { paint }: Terminal
   const count = tenants.size
   const rulesText = count === 1 ? '1 rule' : `${count} rules`
   const lines: [string, string][] = [
-    [
-      'REST',
-      `${scheme}://${address!.replace(/^127\.0\.0\.1:/, 'localhost:')}${socket === undefined ? '' : `   ${socket}`}`,
-    ],
+    ['REST', `${scheme}://${address!.replace(/^127\.0\.0\.1:/, 'localhost:')}`],
+    ...(socket === undefined ? [] : ([['socket', socket]] as [string, string][])),
     [
       'rules',
       rules.kind === 'file'
@@ -30,7 +36,7 @@ export function banner(service: Service, settings: Settings, { paint }: Terminal
     [
       'counters',
       backing.kind === 'redis'
-        ? `Redis ${backing.name}, shared`
+        ? `Redis ${backing.name}, shared${settings.leases === 'on' ? '; leases on' : ''}`
         : `memory, kept in ${backing.name}/`.padEnd(38) + ' REDIS_URL shares them',
     ],
     ...(history === null
@@ -44,7 +50,8 @@ export function banner(service: Service, settings: Settings, { paint }: Terminal
     ],
   ]
   const text = lines.map(([name, said]) => `  ${paint('dim', name.padEnd(9))} ${said}\n`).join('')
-  const head = `${paint('bold', `Sluice ${VERSION}`)} decides after ${seconds} s\n`
+  const name = kind === 'sidecar' ? `Sluice ${VERSION} sidecar` : `Sluice ${VERSION}`
+  const head = `${paint('bold', name)} decides after ${seconds} s\n`
   if (!settings.dev) return head + text
   const url = address!.replace(/^127\.0\.0\.1:/, 'localhost:')
   const body = `'{"subject":{"user":"ada"},"resource":"/hello"}'`

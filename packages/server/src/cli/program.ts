@@ -14,6 +14,7 @@ import { addInit } from './init-command.js'
 import { addMigrate } from './migrate-command.js'
 import { addRules } from './rules-command.js'
 import { addServe } from './serve-command.js'
+import { addSidecar } from './sidecar-command.js'
 import { addSubject } from './subject-command.js'
 import type { Terminal } from './terminal.js'
 import { addToken } from './token-command.js'
@@ -37,6 +38,7 @@ export function programOf(terminal: Terminal, setExitCode: SetExitCode): Command
   addGlobals(program)
   addInit(program, terminal)
   addServe(program, terminal)
+  addSidecar(program, terminal)
   addCheck(program, terminal, setExitCode)
   addExplain(program, terminal, setExitCode)
   addRules(program, terminal, setExitCode)

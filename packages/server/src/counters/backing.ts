@@ -65,6 +65,7 @@ async function inRedis(settings: Settings, address: string): Promise<Backing> {
     prefix: settings.redisPrefix,
     deadlineMs: settings.redisDeadline,
     instances: settings.instances,
+    leases: settings.leases === 'on',
   })
   const trouble = await counters.connected()
   return {
@@ -81,6 +82,7 @@ async function inRedis(settings: Settings, address: string): Promise<Backing> {
       clockAheadMs: counters.health.clock?.aheadMs ?? null,
       durations: counters.durations,
       errors: counters.errors,
+      leases: counters.health.leases,
     }),
     shareSecret: (adopt) => counters.shareSecret(adopt),
     close: async () => counters.close(),

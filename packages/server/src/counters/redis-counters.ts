@@ -13,6 +13,8 @@ export interface RedisOptions {
   readonly prefix: string
   readonly deadlineMs: number
   readonly instances: number
+  /** Whether tokens are taken ahead of time, where a rule does not say otherwise. */
+  readonly leases: boolean
 }
 
 const READY_WITHIN_MS = 2000
@@ -30,14 +32,14 @@ export class RedisCounters {
   #sharing: ReturnType<typeof setInterval> | undefined
   readonly #address: RedisAddress
 
-  constructor(address: RedisAddress, { prefix, deadlineMs, instances }: RedisOptions) {
+  constructor(address: RedisAddress, { prefix, deadlineMs, instances, leases }: RedisOptions) {
     this.#address = address
     this.#prefix = prefix
     this.#client = connectRedis(address)
     this.#client.on('error', () => {})
     this.#time('evalshaBuffer', 'evalsha')
     this.#time('evalBuffer', 'eval')
-    this.store = redisStore(this.#client, { prefix, deadlineMs, instances })
+    this.store = redisStore(this.#client, { prefix, deadlineMs, instances, leases })
     this.once = new OnceInRedis(this.#client, prefix, deadlineMs)
   }
 

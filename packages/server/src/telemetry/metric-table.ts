@@ -52,6 +52,11 @@ export const METRICS = {
     labels: ['namespace', 'rule'],
     help: 'How full the fullest subject of a rule was within the last two minutes.',
   },
+  hottest_row_per_second: {
+    type: 'gauge',
+    labels: ['namespace', 'rule'],
+    help: 'Decisions a second about the hottest row of each of the 20 rules with the hottest; GET /v1/hot says whose.',
+  },
   decision_duration_seconds: {
     type: 'histogram',
     labels: ['transport'],
@@ -71,6 +76,27 @@ export const METRICS = {
     labels: ['kind'],
     help: 'Calls of the store that failed, by kind.',
   },
+  store_calls_total: {
+    type: 'counter',
+    labels: [],
+    help: 'Calls of scripts that were sent to the store, whatever for.',
+  },
+  lease_tokens_total: {
+    type: 'counter',
+    labels: ['event'],
+    help: 'Leased tokens by what became of them: granted, spent, returned, lost.',
+  },
+  lease_decisions_total: {
+    type: 'counter',
+    labels: ['from'],
+    help: 'Decisions by rules that may be leased: answered from memory, or by the store.',
+  },
+  lease_empty_total: {
+    type: 'counter',
+    labels: [],
+    help: 'How often a lease was there and had too little left.',
+  },
+  lease_rows: { type: 'gauge', labels: [], help: 'Rows of which a lease is held now.' },
   breaker_state: {
     type: 'gauge',
     labels: ['state'],

@@ -1,4 +1,5 @@
 /** What is counted, in Prometheus's words: made when it is asked for, from numbers that are kept anyway. */
+import type { LeaseReading } from '@sluice/limiter/redis'
 import { DEGRADED_REASONS } from '@sluice/limiter/transport'
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
 import { BUCKETS, type Histogram, type Meter } from './meter.js'
@@ -17,6 +18,7 @@ export interface StoreReading {
   readonly clockAheadMs: number | null
   readonly durations: ReadonlyMap<string, Histogram>
   readonly errors: ReadonlyMap<string, number>
+  readonly leases: LeaseReading
 }
 
 /** What usage says of itself where it is sent, or stored. */
@@ -51,6 +53,8 @@ export interface Readings {
   readonly store: () => StoreReading | null
   /** Keys and bytes of the counters in memory; null where they are elsewhere. */
   readonly memory: () => { keys: number; bytes: number; evicted: number } | null
+  /** The hottest row of each of the hottest rules. */
+  readonly hot: () => readonly { namespace: string; rule: string; perSecond: number }[]
 }
 
 /** Gauges that are named like counters, which Prometheus's own check refuses. */
@@ -93,6 +97,12 @@ export function metricsOf(readings: Readings): Registry {
     for (const { namespace, rule, ratio } of meter.peaks(Date.now()))
       yield { labels: { namespace, rule }, value: ratio }
   })
+  add('hottest_row_per_second', () =>
+    readings.hot().map(({ namespace, rule, perSecond }) => ({
+      labels: { namespace, rule },
+      value: perSecond,
+    })),
+  )
   add('decision_duration_seconds', () =>
     histograms('sluice_decision_duration_seconds', 'transport', meter.durations),
   )
@@ -120,6 +130,7 @@ function addStore(add: Add, readings: Readings): void {
   add('store_errors_total', () =>
     [...(readings.store()?.errors ?? [])].map(([kind, value]) => ({ labels: { kind }, value })),
   )
+  addLeases(add, readings)
   add('breaker_state', () => {
     const store = readings.store()
     if (store === null) return []
@@ -132,6 +143,25 @@ function addStore(add: Add, readings: Readings): void {
     const ahead = readings.store()?.clockAheadMs ?? null
     return ahead === null ? [] : [{ labels: {}, value: ahead / 1000 }]
   })
+}
+
+function addLeases(add: Add, { store }: Readings): void {
+  const of = (name: MetricName, read: (leases: LeaseReading) => Value[]) =>
+    add(name, () => {
+      const reading = store()
+      return reading === null ? [] : read(reading.leases)
+    })
+  const one = (value: number, labels: Labels = {}): Value => ({ labels, value })
+  of('store_calls_total', ({ calls }) => [one(calls)])
+  of('lease_tokens_total', ({ tokens }) =>
+    Object.entries(tokens).map(([event, count]) => one(count, { event })),
+  )
+  of('lease_decisions_total', ({ local, asked }) => [
+    one(local, { from: 'memory' }),
+    one(asked, { from: 'store' }),
+  ])
+  of('lease_empty_total', ({ empty }) => [one(empty)])
+  of('lease_rows', ({ rows }) => [one(rows)])
 }
 
 function addSupply(add: Add, { supply }: Readings): void {

@@ -38,11 +38,17 @@ const about = (what: RegExp, text: string) =>
     .join('\n')
 
 /** A server that says these things of itself. */
-async function pretend(ready: object, metrics: string): Promise<{ port: number; stop(): void }> {
+async function pretend(
+  ready: object,
+  metrics: string,
+  hot: Record<string, object[]> = {},
+): Promise<{ port: number; stop(): void }> {
   const server = createServer((request, answer) => {
     const isMetrics = request.url === '/metrics'
+    const namespace = /^\/v1\/hot\?namespace=(\w+)/.exec(request.url!)?.[1]
+    const body = namespace === undefined ? ready : { items: hot[namespace] }
     answer.setHeader('content-type', isMetrics ? 'text/plain' : 'application/json')
-    answer.end(isMetrics ? metrics : JSON.stringify(ready))
+    answer.end(isMetrics ? metrics : JSON.stringify(body))
   }).listen(0)
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
@@ -253,6 +259,51 @@ sluice_memory_evicted_total 3
     fine.stop()
     expect(good).toContain('ok    its Redis answers (breaker closed)')
     expect(good).not.toMatch(/clock|evicted|without the store/)
+  })
+
+  it('tells the hottest row of all namespaces, and what would help', async () => {
+    const row = { rule: 'search', scope: 'user', value: '42', denied_share: 0.254, advice: null }
+    const busy = await pretend(
+      READY,
+      `sluice_hottest_row_per_second{namespace="default",rule="search"} 812
+sluice_hottest_row_per_second{namespace="default",rule="all"} 700
+sluice_hottest_row_per_second{namespace="shop",rule="all"} 12040.4
+`,
+      {
+        default: [{ ...row, namespace: 'default', per_second: 812, share: 0.31 }],
+        shop: [
+          {
+            namespace: 'shop',
+            rule: 'all',
+            scope: 'global',
+            value: null,
+            per_second: 12_040.4,
+            share: 0.004,
+            denied_share: 0,
+            advice: { code: 'shard', message: 'it is asked much\u001b[2J; split it' },
+          },
+        ],
+      },
+    )
+    const text = await doctor(`--server localhost:${busy.port}`)
+    busy.stop()
+    expect(about(/hot/, text)).toMatchInlineSnapshot(`
+      "ok    hottest row: global of all in shop, 12,040 a second, 0.4 % of all
+      warn  global of all in shop is hot: it is asked much\\u001b[2J; split it
+      [0]
+      "
+    `)
+    const calm = await pretend(
+      READY,
+      'sluice_hottest_row_per_second{namespace="default",rule="search"} 812\n',
+      { default: [{ ...row, namespace: 'default', per_second: 812, share: 0.31 }] },
+    )
+    expect(about(/hot/, await doctor(`--server localhost:${calm.port}`))).toMatchInlineSnapshot(`
+      "ok    hottest row: user:42 of search, 812 a second, 31 % of all, 25 % of them denied
+      [0]
+      "
+    `)
+    calm.stop()
   })
 
   it('finds what a real server found out about its Redis', async () => {

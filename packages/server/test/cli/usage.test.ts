@@ -31,6 +31,7 @@ describe('the command', () => {
       Commands:
         init                        write a sluice.yaml to begin with
         serve                       start the server
+        sidecar                     start the server beside a gateway
         check <scope:value...>      ask whether a request may pass, and count it
         explain <scope:value...>    say which rules apply to a request, and why
         rules <command>             check rules files, and move them to and from a

@@ -61,9 +61,14 @@ export class Fleet {
     return this.run(['--rules', 'feed', '--redis', this.redisUrl], folder)
   }
 
-  async run(args: readonly string[], folder?: string): Promise<SluiceProcess> {
+  /** Follows the feed, as it does unless it is told otherwise. */
+  sidecar(folder?: string, args: readonly string[] = []): Promise<SluiceProcess> {
+    return this.run(['--redis', this.redisUrl, ...args], folder, 'sidecar')
+  }
+
+  async run(args: readonly string[], folder?: string, name = 'serve'): Promise<SluiceProcess> {
     const made = folder ?? mkdtempSync(join(tmpdir(), 'sluice-fleet-'))
-    const command = ['serve', '--port', '0', '--drain-delay', '0', ...args]
+    const command = [name, '--port', '0', '--drain-delay', '0', ...args]
     const sluice = new SluiceProcess(command, { folder: made })
     this.#all.add(sluice)
     await until('it is ready', async () => (await sluice.get('/readyz')).status === 200)

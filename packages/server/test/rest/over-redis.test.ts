@@ -149,3 +149,32 @@ describe('over Redis', () => {
     await own.stop()
   })
 })
+
+describe('stopping over Redis', () => {
+  let redis: RedisServer
+  beforeAll(async () => {
+    redis = await RedisServer.start()
+  })
+  afterAll(() => redis.stop())
+
+  it('closes the store before its connection, so that what is leased can be returned', async () => {
+    const own = await startService({ rules: RULES, flags: { redis: redis.url } })
+    const { backing, tenants } = own.service
+    const close = backing.store.close.bind(backing.store)
+    const asked = { subject: { user: 'last' }, resource: '/hello' }
+    let isDegraded: boolean | null = null
+    backing.store.close = async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      isDegraded = (await tenants.get('default')!.limiter.check(asked)).degraded
+      await close()
+    }
+    await own.stop()
+    expect(isDegraded).toBe(false)
+  })
+
+  it('does not wait for a store that does not close', async () => {
+    const own = await startService({ rules: RULES, flags: { redis: redis.url } })
+    own.service.backing.store.close = () => new Promise(() => {})
+    await own.stop()
+  })
+})

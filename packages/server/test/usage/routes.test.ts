@@ -1,76 +1,25 @@
-import { createServer } from 'node:http'
 import { memoryStore, RuleSet } from '@sluice/limiter'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { usageRoutes } from '../../src/admin/usage-routes.js'
 import { DatabaseAway } from '../../src/control/database.js'
-import { OrdinaryAnswers } from '../../src/http/answers.js'
-import type { Caller } from '../../src/security/caller.js'
 import { Tenants } from '../../src/tenants.js'
 import type { UsageBatch } from '../../src/usage/batch.js'
 import { UsageReader } from '../../src/usage/usage-reader.js'
 import { DATABASES } from '../control/databases.js'
-import { untruths } from '../rest/true-to-openapi.js'
-import { type Answer, ask } from '../service.js'
+import { READER, ServedRoutes } from '../rest/served-routes.js'
 import { START } from './deciding.js'
 import { Stored } from './stored.js'
-
-const READER: Caller = { name: 'r', id: 'r', role: 'reader', namespaces: new Set(['default']) }
 
 const NAMESPACES = ['default', 'other']
 const tenants = new Tenants(memoryStore())
 for (const namespace of NAMESPACES) await tenants.use(RuleSet.compile({ namespace }))
 
-/** The routes alone over HTTP, for whoever the test says. */
-class Served {
-  caller: Caller = READER
+/** The routes of usage alone. */
+class Served extends ServedRoutes {
   now = START
-  readonly #server
-  #port = 0
 
   constructor(reader: UsageReader) {
-    const routes = usageRoutes({ reader, tenants, now: () => this.now })
-    const answers = new OrdinaryAnswers(routes, () => undefined)
-    this.#server = createServer((request, response) => {
-      const url = new URL(request.url!, 'http://here')
-      const { caller } = this
-      void answers
-        .guarded(async () => {
-          const found = answers.find(url.pathname, request.method!)
-          await answers.admit(found.route, caller)
-          const asked = { caller, headers: request.headers, bytes: null, query: url.search }
-          return answers.handle(found, asked)
-        })
-        .then(({ status, body }) => {
-          response.writeHead(status, { 'content-type': 'application/json' })
-          return response.end(JSON.stringify(body))
-        })
-    })
-  }
-
-  async start(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
-    this.#port = (this.#server.address() as { port: number }).port
-    return this
-  }
-
-  async get(path: string, query: Record<string, string> = {}): Promise<Answer> {
-    const search = new URLSearchParams(query).toString()
-    const answer = await ask(
-      {
-        host: '127.0.0.1',
-        port: this.#port,
-        method: 'GET',
-        path: `${path}?${search}`,
-        headers: {},
-      },
-      null,
-    )
-    expect(untruths('GET', path, answer)).toEqual([])
-    return answer
-  }
-
-  stop(): void {
-    this.#server.close()
+    super(usageRoutes({ reader, tenants, now: () => this.now }))
   }
 }
 

@@ -65,6 +65,7 @@ describe('a decision', () => {
       connections: () => 0,
       store: () => null,
       memory: () => null,
+      hot: () => [],
       supply: () => ({
         feed: null,
         planes: [],

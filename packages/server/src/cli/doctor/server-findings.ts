@@ -4,6 +4,7 @@ import { CommandError, EXIT } from '../exit-codes.js'
 import type { Globals } from '../globals.js'
 import { ServerClient } from '../server-client.js'
 import { countOf, type Finding, fail, ok, warn } from './finding.js'
+import { hotFindings } from './hot-findings.js'
 import { MetricSamples } from './metric-samples.js'
 
 const FAR_OFF_SECONDS = 0.5
@@ -32,6 +33,7 @@ export async function serverFindings(globals: Globals): Promise<Finding[]> {
       readyFinding(client.name, ready, samples),
       ...storeFindings(samples),
       ...supplyFindings(samples),
+      ...(await hotFindings(client, samples)),
     ]
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
