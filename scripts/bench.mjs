@@ -8,7 +8,7 @@ import { ROOT, run } from './run.mjs'
 
 const FOLDERS = {
   limiter: ['check', 'peers', 'paths', 'rules', 'memory', 'large', 'redis'],
-  server: ['http', 'reload', 'feed'],
+  server: ['http', 'reload', 'feed', 'leases'],
 }
 const SUITES = Object.values(FOLDERS).flat()
 
@@ -32,7 +32,8 @@ if (unknown !== undefined) {
   console.error(`No benchmark is called ${unknown}. There are: ${SUITES.join(', ')}`)
   process.exit(2)
 }
-if (asked.length === 0 || asked.includes('http')) ensureCommand('wrk', 'wrk')
+if (asked.length === 0 || ['http', 'leases'].some((name) => asked.includes(name)))
+  ensureCommand('wrk', 'wrk')
 run('node', ['scripts/build.mjs'], { stdio: ['ignore', 'ignore', 'inherit'] })
 
 const say = (text) => process.stderr.write(text)

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 
 const KEYS = 20_000
 
-const CHECK = `'{"subject":{"user":"user-'..(n*7919%${KEYS})..'"},"resource":"/v1/search","method":"GET"}'`
+const check = (keys) =>
+  `'{"subject":{"user":"user-'..(n*7919%${keys})..'"},"resource":"/v1/search","method":"GET"}'`
 const HEADERS = '{["Content-Type"]="application/json"}'
 
 /** Requests that were made before, one after the other: making them must not be what is measured. */
@@ -30,17 +31,17 @@ export function checks(pipelined) {
   return script(
     Math.round(20_000 / pipelined),
     `local t={}
-  for i=1,${pipelined} do n=n+1; t[i]=wrk.format("POST","/v1/check",${HEADERS},${CHECK}) end
+  for i=1,${pipelined} do n=n+1; t[i]=wrk.format("POST","/v1/check",${HEADERS},${check(KEYS)}) end
   return table.concat(t)`,
   )
 }
 
-/** Batches of so many checks. */
-export function batches(size) {
+/** Batches of so many checks, of so many subjects. */
+export function batches(size, keys = KEYS) {
   return script(
     Math.max(4, Math.round(20_000 / size)),
     `local t={}
-  for i=1,${size} do n=n+1; t[i]=${CHECK} end
+  for i=1,${size} do n=n+1; t[i]=${check(keys)} end
   return wrk.format("POST","/v1/check/batch",${HEADERS},'{"checks":['..table.concat(t,',')..']}')`,
   )
 }

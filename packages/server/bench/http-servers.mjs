@@ -1,4 +1,4 @@
-// The servers that are compared: a node:http server that answers nothing, and Sluice.
+// The servers that are compared: node:http servers that do nothing, and Sluice.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,9 +14,24 @@ const RULES = `rules:
   per-user: { scope: user, limits: [1M/s, 100M/h, 1000M/d] }
 `
 
+const LISTEN = `
+if (process.env.SOCKET) require('node:fs').rmSync(process.env.SOCKET, { force: true })
+if (process.env.SOCKET) require('node:net').createServer((socket) => server.emit('connection', socket)).listen(process.env.SOCKET)
+server.listen(0, '127.0.0.1', () => console.log(':' + server.address().port))`
+
 const EMPTY_HTTP = `
 const server = require('node:http').createServer((request, response) => { request.resume(); response.end() })
-server.listen(0, '127.0.0.1', () => console.log(':' + server.address().port))`
+${LISTEN}`
+
+/** Reads what it is sent, and answers with as many bytes as the other does. */
+const ECHO_HTTP = `
+const body = Buffer.alloc(Number(process.env.BYTES), 'x')
+const server = require('node:http').createServer((request, response) => {
+  const chunks = []
+  request.on('data', (chunk) => chunks.push(chunk))
+  request.on('end', () => response.end(body))
+})
+${LISTEN}`
 
 const BARE_NET = `
 const server = require('node:net').createServer((socket) => socket.end())
@@ -24,20 +39,31 @@ server.listen(0, '127.0.0.1', () => console.log(':' + server.address().port))`
 
 export const SERVERS = {
   empty: { args: ['-e', EMPTY_HTTP] },
+  echo: { args: ['-e', ECHO_HTTP] },
   bare: { args: ['-e', BARE_NET] },
   fast: { args: [COMMAND, 'serve', '--port', '0', '--log-level', 'error'] },
   ordinary: {
     args: [COMMAND, 'serve', '--port', '0', '--log-level', 'error', '--fast-path', 'false'],
   },
+  sidecar: {
+    args: [COMMAND, 'sidecar', '--rules', 'sluice.yaml', '--port', '0', '--log-level', 'error'],
+  },
 }
 
-/** Starts one on the first core; answers when it takes connections, and how long that took. */
-export async function start(name) {
+/**
+ * Starts one on the first core; answers when it takes connections, and how long that took. A sidecar is told
+ * the port of its Redis and listens on a socket too; the echo is told how many bytes to answer.
+ */
+export async function start(name, { redis, bytes, isSocket = redis !== undefined } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+  const socketPath = join(folder, 'sluice.sock')
+  const more =
+    redis === undefined ? [] : ['--redis', `redis://127.0.0.1:${redis}`, '--socket', socketPath]
+  const env = { ...process.env, BYTES: String(bytes ?? 0), SOCKET: isSocket ? socketPath : '' }
   writeFileSync(join(folder, 'sluice.yaml'), RULES)
   const started = performance.now()
-  const args = ['-c', '0', process.execPath, ...SERVERS[name].args]
-  const child = spawn('taskset', args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const args = ['-c', '0', process.execPath, ...SERVERS[name].args, ...more]
+  const child = spawn('taskset', args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   const hear = (chunk) => {
     said += chunk
@@ -59,6 +85,7 @@ export async function start(name) {
   socket.destroy()
   return {
     port,
+    socket: socketPath,
     startMs,
     get megabytes() {
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
