@@ -28,10 +28,10 @@ export class LeaseCalls {
     this.#deadlineMs = deadlineMs
   }
 
-  /** `more`: besides what the rate asks for. */
-  ask(row: LeasedRow, wall: number, steady: number, more = 0): void {
-    const want = row.want(steady)
-    if (want > 0) this.call(row, want + more, 0, steady, wall)
+  /** `missing`: what those want who wait, besides what the rate asks for. */
+  ask(row: LeasedRow, wall: number, steady: number, missing = 0): void {
+    const want = row.want(steady, missing)
+    if (want > 0) this.call(row, want, 0, steady, wall)
   }
 
   giveBack(row: LeasedRow, back: number, steady: number, wall: number): void {

@@ -18,14 +18,14 @@ import {
 } from '../algorithms/verdict.js'
 import type { CompiledRule } from '../rules/compiled-rule.js'
 import { DECIDED_AT, DEGRADED, FIRST_VERDICT, type Verdicts } from '../store/store.js'
+import { DenialMemory } from './denial-memory.js'
 import { Holding, type SentAt } from './holding.js'
 import type { Terms } from './leasable-rules.js'
 import type { LeaseAnswer, LeaseReport } from './lease-port.js'
+import { LocalRate } from './local-rate.js'
 
-/** Over which the local rate is averaged, in milliseconds. */
-const AVERAGED_MS = 100
-/** The shortest time from which a rate is told. */
-const SHORTEST_MS = 20
+/** How long nothing is asked for ahead, in milliseconds, where less was granted than was asked for. */
+const TIGHT_MS = 20
 /** How much time's worth of the rate is asked for: the first near the limit, the other while half is left. */
 const AHEAD_MS = 50
 const AHEAD_WITH_ROOM_MS = 100
@@ -52,13 +52,7 @@ export class LeasedRow {
   readonly #terms: Terms
   /** One for each period that has not ended, and each shard; the one that was granted first is spent first. */
   #held: Holding[] = []
-  /** What was asked for since the rate was last reckoned. */
-  #count = 0
-  #countedFrom: number
-  /** A millisecond; NaN until it was reckoned for the first time. */
-  #rate = Number.NaN
-  /** When it was last asked for, as far as beats tell. */
-  #busyAt: number
+  readonly #rate: LocalRate
   /** Below this more is asked for. */
   #low = 0
   /** Before this time nothing is asked for ahead. */
@@ -67,10 +61,7 @@ export class LeasedRow {
   #seen: number[] | null = null
   /** What others, and this instance, had leased then. */
   #out = Number.POSITIVE_INFINITY
-  #denied: number[] | null = null
-  #deniedCost = Number.POSITIVE_INFINITY
-  #deniedUntil = Number.NEGATIVE_INFINITY
-  #deniedUntilWall = Number.NEGATIVE_INFINITY
+  readonly denial = new DenialMemory()
   /** The store is being asked for a lease. */
   isCalling = false
   /** Decisions that wait for the answer to that. */
@@ -82,13 +73,12 @@ export class LeasedRow {
     this.rule = rule
     this.value = value
     this.#terms = terms
-    this.#countedFrom = steady
-    this.#busyAt = steady
+    this.#rate = new LocalRate(steady)
   }
 
   /** Somebody asks for so much. */
   count(cost: number): void {
-    this.#count += cost
+    this.#rate.count(cost)
   }
 
   /** Takes it out of a holding that has it and lasts; whoever takes it says whether it was spent. */
@@ -133,12 +123,11 @@ export class LeasedRow {
     return steady < this.#notAheadBefore
   }
 
-  /** How many to ask for now; 0: none. */
-  want(steady: number): number {
-    const elapsed = Math.max(steady - this.#countedFrom, SHORTEST_MS)
-    const rate = Math.max(this.#rate || 0, this.#count / elapsed)
+  /** How many to ask for now, for those who come and those who are waiting; 0: none. */
+  want(steady: number, missing = 0): number {
+    const rate = this.#rate.now(steady)
     if (rate * AHEAD_MS < LEAST_WANTED) return 0
-    return Math.min(Math.ceil(rate * this.#aheadMs), this.#terms.most)
+    return Math.min(Math.ceil(rate * this.#aheadMs) + missing, this.#terms.most)
   }
 
   get #aheadMs(): number {
@@ -155,27 +144,19 @@ export class LeasedRow {
 
   /** Reckons the rate; false once the row is asked for too rarely to be kept. */
   beat(steady: number): boolean {
-    const elapsed = steady - this.#countedFrom
-    if (this.#count > 0) this.#busyAt = steady
-    if (elapsed > 0) {
-      const rate = this.#count / elapsed
-      const weight = Number.isNaN(this.#rate) ? 1 : 1 - Math.exp(-elapsed / AVERAGED_MS)
-      this.#rate = (this.#rate || 0) + (rate - (this.#rate || 0)) * weight
-      this.#count = 0
-      this.#countedFrom = steady
-    }
+    this.#rate.beat(steady)
     this.#low = this.want(steady) / 2
-    return this.#rate * AHEAD_MS >= LEAST_WANTED / 8 || this.isCalling || this.hasHoldings
+    const isWanted = this.#rate.average * AHEAD_MS >= LEAST_WANTED / 8
+    return isWanted || this.isCalling || this.hasHoldings
   }
 
   /** What is held beyond use, to be given back: all of it where little is asked for, or nothing for a while. */
   excess(steady: number): number {
-    const rate = this.#rate || 0
-    const want = Math.min(rate * AHEAD_MS, this.#terms.most)
-    const hasRoom = this.#hasRoom
-    const idleMs = hasRoom ? IDLE_WITH_ROOM_MS : IDLE_MS
-    if (want < LEAST_WANTED / 2 || steady - this.#busyAt >= idleMs) return this.unspent
-    const kept = Math.min(rate * this.#aheadMs, this.#terms.most)
+    const { average } = this.#rate
+    const isRare = Math.min(average * AHEAD_MS, this.#terms.most) < LEAST_WANTED / 2
+    const idleMs = this.#hasRoom ? IDLE_WITH_ROOM_MS : IDLE_MS
+    if (isRare || this.#rate.idleMs(steady) >= idleMs) return this.unspent
+    const kept = Math.min(average * this.#aheadMs, this.#terms.most)
     return this.unspent > 2 * kept ? this.unspent - Math.ceil(kept) : 0
   }
 
@@ -212,7 +193,7 @@ export class LeasedRow {
   /** Takes a grant over. */
   granted(answer: LeaseAnswer, wanted: number, sentAt: SentAt, steady: number): void {
     this.see(answer.verdicts, FIRST_VERDICT, answer.out)
-    if (answer.granted < wanted) this.#notAheadBefore = steady + SHORTEST_MS
+    if (answer.granted < wanted) this.#notAheadBefore = steady + TIGHT_MS
     if (answer.granted === 0) return
     if (!this.#held.some((holding) => holding.add(answer, sentAt)))
       this.#held.push(new Holding(answer, sentAt))
@@ -220,7 +201,7 @@ export class LeasedRow {
 
   /** Nothing is asked for ahead for a while. */
   pause(steady: number): void {
-    this.#notAheadBefore = steady + SHORTEST_MS
+    this.#notAheadBefore = steady + TIGHT_MS
   }
 
   /** Gives up what is held: so many. */
@@ -246,30 +227,12 @@ export class LeasedRow {
       if (verdicts[o + STATUS] === NOT_NOW) goAt = Math.max(goAt, verdicts[o + GO_AT]!)
       else if (verdicts[o + STATUS] !== YES) return
     }
-    if (goAt === 0) {
-      if (cost >= this.#deniedCost) this.forgetDenial()
-      return
-    }
-    const { steady, wall } = askedAt
-    if (cost > this.#deniedCost && this.isDenied(cost, steady, wall)) return
+    if (goAt === 0) return this.denial.disprove(cost)
     // Of a rule in shards nobody knows what is out of the others.
     const isAlone = this.#out === 0 && this.rule.family.shards === 1
     const most = Math.min(mostMs, isAlone ? DENIED_ALONE_MS : DENIED_MS)
     const ms = Math.min(most, (goAt - verdicts[DECIDED_AT]!) / 1000)
-    this.#denied = this.#seen
-    this.#deniedCost = cost
-    this.#deniedUntil = steady + ms
-    this.#deniedUntilWall = wall + 1000 * ms
-  }
-
-  isDenied(cost: number, steady: number, wall: number): boolean {
-    return cost >= this.#deniedCost && steady < this.#deniedUntil && wall < this.#deniedUntilWall
-  }
-
-  forgetDenial(): void {
-    this.#denied = null
-    this.#deniedCost = Number.POSITIVE_INFINITY
-    this.#deniedUntil = Number.NEGATIVE_INFINITY
+    this.denial.note(cost, this.#seen!, askedAt, ms)
   }
 
   /**
@@ -296,14 +259,6 @@ export class LeasedRow {
       to += VERDICT_WIDTH
       at += VERDICT_WIDTH
     }
-  }
-
-  /** The verdicts of what was denied before, into out[o…]: it may go later than now, however clocks differ. */
-  writeDenied(now: number, out: number[], o: number): void {
-    const denied = this.#denied!
-    for (let i = 0; i < denied.length; i++) out[o + i] = denied[i]!
-    for (let at = o; at < o + denied.length; at += VERDICT_WIDTH)
-      if (out[at + STATUS] === NOT_NOW) out[at + GO_AT] = Math.max(out[at + GO_AT]!, now + 1)
   }
 }
 

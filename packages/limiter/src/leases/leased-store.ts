@@ -113,7 +113,7 @@ export class LeasedStore implements Store {
       if (row.isLow(steady)) this.#calls.ask(row, wall, steady)
       return this.#spent(row, holding, wall)
     }
-    if (row.isDenied(cost, steady, wall)) {
+    if (row.denial.holds(cost, steady, wall)) {
       this.tally.local++
       return this.#denied(row, wall)
     }
@@ -143,7 +143,7 @@ export class LeasedStore implements Store {
     out[ALLOWED] = row.rule.shadow ? 1 : 0
     out[DECIDED_AT] = this.#time.storeTime(wall)
     out[DEGRADED] = 0
-    row.writeDenied(out[DECIDED_AT], out, FIRST_VERDICT)
+    row.denial.write(out[DECIDED_AT], out, FIRST_VERDICT)
     return out
   }
 
@@ -169,7 +169,7 @@ export class LeasedStore implements Store {
       const cost = costOf(transaction, i)
       if (row === null) return { row, holding: null, isDenied: false }
       const holding = row.take(cost, steady, wall)
-      return { row, holding, isDenied: holding === null && row.isDenied(cost, steady, wall) }
+      return { row, holding, isDenied: holding === null && row.denial.holds(cost, steady, wall) }
     })
     if (dryRun) untakeAll(transaction, stands)
     const asked = [...rules.keys()].filter((i) => stands[i]!.holding === null)
@@ -354,7 +354,7 @@ export class LeasedStore implements Store {
   }
 
   #forgetDenials(changes: readonly LimitChange[]): void {
-    for (const { rule, value } of changes) this.#rows.get(rule, value)?.forgetDenial()
+    for (const { rule, value } of changes) this.#rows.get(rule, value)?.denial.forget()
   }
 
   charge(changes: readonly LimitChange[], now: number): Answer<number[] | Undone> {
@@ -366,7 +366,7 @@ export class LeasedStore implements Store {
     now: number,
   ): Answer<number | null> {
     for (const { family, value } of rows)
-      for (const row of this.#rows.ofFamily(family, value)) row.forgetDenial()
+      for (const row of this.#rows.ofFamily(family, value)) row.denial.forget()
     return this.#inner.reset(rows, now)
   }
 

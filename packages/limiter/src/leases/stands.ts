@@ -69,7 +69,7 @@ export function whole(
   for (const [i, { row, holding }] of stands.entries()) {
     const width = rules[i]!.limits.length * VERDICT_WIDTH
     if (holding !== null) row!.writeTaken(holding, at, out, o)
-    else if (verdicts === null) row!.writeDenied(at, out, o)
+    else if (verdicts === null) row!.denial.write(at, out, o)
     else {
       for (let p = 0; p < width; p++) out[o + p] = verdicts[from + p]!
       from += width
