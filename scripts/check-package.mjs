@@ -1,5 +1,7 @@
-// Packs each published package and looks at the tarball as a stranger's tools would.
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+// Packs each published package, checks the tarball with the tools of its users, installs it and runs it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT, run } from './run.mjs'
@@ -17,18 +19,56 @@ function pack(name) {
   )
 }
 
+/**
+ * The packed server beside its dependencies, which come from this project's node_modules: `npm ci` puts
+ * tarballs into npm's cache but no metadata, so a dependency that is named by its range could not be
+ * found offline. An empty cache proves that none is needed.
+ */
+function installServer(tarball, into) {
+  const { dependencies } = JSON.parse(
+    readFileSync(join(ROOT, 'packages/server/package.json'), 'utf8'),
+  )
+  const installed = Object.keys(dependencies).map((name) => join(ROOT, 'node_modules', name))
+  mkdirSync(into)
+  writeFileSync(join(into, 'package.json'), '{ "private": true }')
+  const cache = ['--offline', '--cache', join(folder, 'empty-cache')]
+  run('npm', ['install', '--silent', '--no-audit', '--no-fund', ...cache, tarball, ...installed], {
+    cwd: into,
+  })
+  return join(into, 'node_modules/.bin/sluice')
+}
+
+/** Starts it with its embedded database, which is the dependency, and asks whether it is ready. */
+async function startServer(command) {
+  const child = spawn(command, ['serve', '--port', '0', '--drain-delay', '0', '--data', 'data'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let said = ''
+  const address = await new Promise((resolve, reject) => {
+    child.stderr.on('data', (chunk) => {
+      said += chunk
+      const found = /http:\/\/localhost:\d+/.exec(said)
+      if (found !== null) resolve(found[0])
+    })
+    child.once('close', () => reject(new Error(`the packed server does not start: ${said}`)))
+  })
+  const rules = await fetch(`${address}/v1/rules`)
+  child.kill('SIGTERM')
+  const [code] = await once(child, 'close')
+  if (rules.status !== 200 || code !== 0)
+    throw new Error(`the packed server answers ${rules.status} and ends with ${code}: ${said}`)
+}
+
 try {
   const limiter = pack('limiter')
   run('npx', ['publint', limiter, '--strict'])
   run('npx', ['attw', limiter, '--profile', 'esm-only', '--no-emoji'])
   const server = pack('server')
   run('npx', ['publint', server, '--strict'])
-  // It is one bundle with no dependencies: what is installed must run.
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }')
-  run('npm', ['install', '--silent', '--offline', '--no-audit', '--no-fund', server], {
-    cwd: folder,
-  })
-  run(join(folder, 'node_modules/.bin/sluice'), ['--version'])
+  const command = installServer(server, join(folder, 'installed'))
+  run(command, ['--version'])
+  await startServer(command)
 } finally {
   rmSync(folder, { recursive: true })
 }
