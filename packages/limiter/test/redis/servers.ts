@@ -12,6 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 
 const HOST = '127.0.0.1'
+/** `npm run test:versions` names others. */
+const REDIS_SERVER = process.env.SLUICE_TEST_REDIS_SERVER ?? 'redis-server'
 
 export async function freePort(): Promise<number> {
   const server = createServer()
@@ -75,7 +77,7 @@ export class RedisServer {
   #child: ChildProcess | null = null
   #admin: Redis | null = null
 
-  private constructor(port: number, { command = 'redis-server', args = [] }: ServerOptions) {
+  private constructor(port: number, { command = REDIS_SERVER, args = [] }: ServerOptions) {
     this.port = port
     this.#command = command
     this.#args = args
@@ -267,7 +269,7 @@ export async function startSentinels(): Promise<Sentinels> {
           '',
         ].join('\n'),
       )
-      const child = spawnServer('redis-server', [file, '--sentinel'])
+      const child = spawnServer(REDIS_SERVER, [file, '--sentinel'])
       return { port, child, admin: patientClient(port) }
     }),
   )

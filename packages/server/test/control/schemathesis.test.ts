@@ -13,9 +13,7 @@ import { openEmbedded } from '../../src/control/embedded.js'
 import { startAdmin } from './admin-server.js'
 import { inconsistencies, ROOT } from './world.js'
 
-const COMMAND = fileURLToPath(
-  new URL('../../../../.cache/schemathesis/bin/schemathesis', import.meta.url),
-)
+const COMMAND = fileURLToPath(new URL('../../../../.cache/bin/schemathesis', import.meta.url))
 
 /** The document without the routes of others. */
 function adminDocument(): unknown {

@@ -13,7 +13,7 @@ import { redisPort } from '../../src/store/redis/redis-client.js'
 import { RedisStore } from '../../src/store/redis/redis-store.js'
 import { StoreClock } from '../../src/store/redis/store-clock.js'
 import { FIRST_VERDICT, type Verdicts } from '../../src/store/store.js'
-import { RedisServer, until } from '../redis/servers.js'
+import { RedisServer, until } from './servers.js'
 
 const START = 1_700_000_000_100_000
 const HOUR = 3_600_000_000
