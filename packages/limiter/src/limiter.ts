@@ -1,25 +1,19 @@
 /** The limiter: everything that can be asked of it. How a decision comes about is the decider's. */
+import { Changes, type HoldOrRequest } from './changes.js'
 import type { Decider } from './decider.js'
 import type { Decision } from './decision.js'
 import { DecisionRecord } from './decision-record.js'
 import { badRequest, SluiceError } from './errors.js'
 import { type Hold, HoldRecord } from './hold.js'
 import { HoldTicket } from './hold-ticket.js'
-import { byUnit, Receipt, type Units } from './receipt.js'
-import {
-  type Request,
-  readUnits,
-  requireRequest,
-  type Subject,
-  shortText,
-  wholeNumber,
-} from './request.js'
-import { differences, type Reservation, ReservationRecord, type Settlement } from './reservation.js'
+import { Receipt, type Units } from './receipt.js'
+import { type Request, requireRequest, type Subject } from './request.js'
+import { type Reservation, ReservationRecord, type Settlement } from './reservation.js'
 import type { RulesDocument } from './rules/document.js'
 import { explainMatch, type MatchExplanation } from './rules/explain.js'
 import { RuleSet } from './rules/rule-set.js'
 import { drain, inSlices, type Pace } from './slices.js'
-import { type Answer, costOf, type HoldPlace, type LimitChange } from './store/store.js'
+import type { Answer, Undone } from './store/store.js'
 import { newHoldId } from './transaction.js'
 
 export interface Explanation extends MatchExplanation {
@@ -41,21 +35,19 @@ export interface RulesChange {
   readonly pace?: Pace
 }
 
-/** A hold with the decision that took it, or its id with the request it was taken for. */
-type HoldOrRequest<Scope extends string> =
-  | HoldTicket
-  | (Request<Scope> & { readonly holdId: string })
-
 export interface RateLimiter<Scope extends string = string> {
   check(request: Request<Scope>): Promise<Decision>
 }
 
 export class Limiter<Scope extends string = string> implements RateLimiter<Scope> {
   readonly #decider: Decider
+  /** @internal For transports: these tell apart what was not done and what nobody knows. */
+  readonly changes: Changes
 
   /** @internal */
   constructor(decider: Decider) {
     this.#decider = decider
+    this.changes = new Changes(decider)
   }
 
   /** The rules in force. */
@@ -108,33 +100,15 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
     what: Decision | Receipt | Request<Scope>,
     amount?: number | Units,
   ): Promise<Refunded | null> {
-    if (what instanceof Receipt) return this.#giveBack(what, amount)
+    if (what instanceof Receipt) return doneOrNull(await this.changes.refund(what, amount))
     if (what instanceof DecisionRecord)
-      return what.receipt === null ? {} : this.#giveBack(what.receipt, amount)
+      return what.receipt === null
+        ? {}
+        : doneOrNull(await this.changes.refund(what.receipt, amount))
     if (amount !== undefined)
       throw badRequest('amount', 'goes with a decision; a grant takes the cost of its request')
     requireRequest(what)
-    return this.#grant(what as Request<Scope>)
-  }
-
-  async #giveBack(receipt: Receipt, amount: number | Units | undefined): Promise<Refunded | null> {
-    const now = this.#decider.now()
-    const amounts = amount === undefined ? receipt.left : unitsOf(amount)
-    const { left } = receipt
-    const returns = receipt.redeem(amounts, this.#decider.inForceAt(now))
-    const given = await this.#decider.store.refund(returns, now)
-    if (given === 'not_done') receipt.restore(left)
-    return Array.isArray(given) ? byUnit(returns, given) : null
-  }
-
-  async #grant(request: Request<Scope>): Promise<Refunded | null> {
-    const { transaction } = this.#decider.prepare(request)
-    const changes: LimitChange[] = transaction.rules.flatMap((rule, i) => {
-      const [value, amount] = [transaction.values[i]!, costOf(transaction, i)]
-      return rule.limits.map((limit) => ({ rule, limit, value, amount }))
-    })
-    const given = await this.#decider.store.grant(changes, transaction.now)
-    return Array.isArray(given) ? byUnit(changes, given) : null
+    return doneOrNull(await this.changes.grant(what as Request<Scope>))
   }
 
   /**
@@ -145,18 +119,7 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
     subject: Subject<Scope>,
     options: { readonly rule?: string } = {},
   ): Promise<number | null> {
-    const { rules } = this.#decider
-    const family = options.rule?.split('@')[0]
-    if (family !== undefined && !rules.families.has(family))
-      throw badRequest('rule', `is ${JSON.stringify(options.rule)}; expected the name of a rule`)
-    const asked = this.#decider.read({ subject })
-    const rows = [...rules.families.values()].flatMap((candidate) => {
-      const index = asked.scopes.indexOf(candidate.scope)
-      if (index < 0 || index >= asked.count) return []
-      if (family !== undefined && candidate.name !== family) return []
-      return [{ family: candidate, value: asked.counted[index]! }]
-    })
-    return this.#decider.store.reset(rows, this.#decider.now())
+    return doneOrNull(await this.changes.reset(subject, options.rule))
   }
 
   /** Takes an estimate; `settle` corrects it once. Disposing it leaves the estimate. */
@@ -173,23 +136,7 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
    * as of `refund`.
    */
   async settle(receipt: Receipt, used: Units): Promise<Settlement | null> {
-    readUnits(used, 0)
-    const { store } = this.#decider
-    const { left } = receipt
-    const { less, more } = differences(left, used)
-    const now = this.#decider.now()
-    const inForce = this.#decider.inForceAt(now)
-    const returns = receipt.redeem(less, inForce)
-    const given = returns.length === 0 ? [] : await store.refund(returns, now)
-    if (given === 'not_done') receipt.restore(left)
-    if (!Array.isArray(given)) return null
-    const givenBack = byUnit(returns, given)
-    const charges = receipt.changes(more, inForce)
-    const charged = charges.length === 0 ? [] : await store.charge(charges, now)
-    if (Array.isArray(charged)) return { givenBack, taken: byUnit(charges, charged) }
-    if (returns.length > 0) return { givenBack, taken: {} }
-    if (charged === 'not_done') receipt.restore(left)
-    return null
+    return doneOrNull(await this.changes.settle(receipt, used))
   }
 
   /** Takes a hold under the concurrency limits that apply. It renews itself until it is released or disposed. */
@@ -211,26 +158,17 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
    * Makes a hold live on; its new expiry in milliseconds, or null: it has been lost. Where the store
    * cannot be asked, the expiry that is known stands until it has passed.
    */
-  async renew(hold: HoldOrRequest<Scope>): Promise<number | null> {
+  async renew(hold: HoldOrRequest): Promise<number | null> {
     const now = this.#decider.now()
-    const expiry = await this.#decider.store.renew(this.#placeOf(hold), now)
+    const expiry = await this.#decider.store.renew(this.changes.placeOf(hold), now)
     if (expiry !== null) return expiry === 0 ? null : Math.floor(expiry / 1000)
     const known = hold instanceof HoldTicket ? hold.expiresAtMs : 0
     return known > now / 1000 ? known : null
   }
 
   /** Whether anything was held; null if the store could not be asked. Releasing twice frees nobody else's. */
-  async release(hold: HoldOrRequest<Scope>): Promise<boolean | null> {
-    return this.#decider.store.release(this.#placeOf(hold), this.#decider.now())
-  }
-
-  #placeOf(hold: HoldOrRequest<Scope>): HoldPlace {
-    if (hold instanceof HoldTicket) return hold
-    requireRequest(hold)
-    const id = shortText('holdId', hold.holdId)
-    const { rules, values } = this.#decider.prepare(hold).transaction
-    const rows = rules.map((rule, i) => ({ rule, value: values[i]! }))
-    return { id, rows: rows.filter(({ rule }) => rule.hasHolds) }
+  async release(hold: HoldOrRequest): Promise<boolean | null> {
+    return doneOrNull(await this.changes.release(hold))
   }
 
   /** Which rules apply and why, which do not, and what would be decided. Takes nothing. */
@@ -285,9 +223,6 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
   }
 }
 
-function unitsOf(amount: number | Units): Units {
-  if (typeof amount === 'number')
-    return { requests: wholeNumber('amount', amount, 0, 1_000_000_000) }
-  readUnits(amount, 0)
-  return amount
+function doneOrNull<T>(result: T | Undone): T | null {
+  return result === 'not_done' || result === 'unknown' ? null : result
 }

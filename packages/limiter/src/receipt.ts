@@ -7,6 +7,7 @@ import {
   type LimitChange,
   type Return,
   type Transaction,
+  type Undone,
   type Verdicts,
   wasTaken,
 } from './store/store.js'
@@ -35,6 +36,8 @@ export class Receipt {
   readonly #takes: readonly Take[]
   readonly #verdicts: Verdicts
   readonly #left: Record<string, number>
+  /** A change was asked for, and the store did not say whether it was done. */
+  isOutcomeUnknown = false
 
   private constructor(takes: readonly Take[], verdicts: Verdicts) {
     this.#takes = takes
@@ -70,9 +73,10 @@ export class Receipt {
     return this.changes(redeemed, inForce)
   }
 
-  /** @internal Nothing was given back after all. */
-  restore(amounts: Units): void {
-    for (const [unit, amount] of Object.entries(amounts)) this.#left[unit] = amount
+  /** @internal What was asked for was not done: as before; or nobody knows: nothing more is asked for. */
+  undone(why: Undone, before: Units): void {
+    if (why === 'unknown') this.isOutcomeUnknown = true
+    else Object.assign(this.#left, before)
   }
 
   /** @internal The same change for every limit that was taken from and is still there. */

@@ -17,6 +17,7 @@ import { reservations } from './testing/reservations.js'
 import { shadowRules } from './testing/shadow-rules.js'
 import { timeGoingBack } from './testing/time-going-back.js'
 import { type Chapter, type MakeStore, tryOut } from './testing/trial.js'
+import { unknownOutcomes } from './testing/unknown-outcomes.js'
 
 export type { Clock } from './clock.js'
 export type { Store } from './store/store.js'
@@ -37,6 +38,7 @@ const CHAPTERS: Readonly<Record<string, Chapter>> = {
   'time going back': timeGoingBack,
   'giving back': givingBack,
   reservations,
+  'outcomes that are not known': unknownOutcomes,
   holds,
   'idempotency keys': idempotencyKeys,
   'shadow rules': shadowRules,

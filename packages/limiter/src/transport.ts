@@ -46,4 +46,5 @@ export {
   DEGRADED_REASONS,
   FIRST_VERDICT,
   type Store,
+  type Undone,
 } from './store/store.js'

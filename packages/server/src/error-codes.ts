@@ -95,6 +95,13 @@ export const ERROR_CODES = {
     meaning: LIBRARY_CODES.idempotency_in_progress,
     remedy: 'Ask again in a moment.',
   },
+  outcome_unknown: {
+    status: 409,
+    meaning:
+      'The store did not say in time whether a refund, settlement, grant, reset or release was done. It may have been, so a receipt or reservation is not used again.',
+    remedy:
+      'Look at what is left with `POST /v1/quota`. A reset or release may be sent again: doing it twice changes nothing more.',
+  },
   conflict: {
     status: 409,
     meaning: 'Another has this name already, or governs the same requests.',

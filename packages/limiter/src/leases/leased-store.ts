@@ -364,7 +364,7 @@ export class LeasedStore implements Store {
   reset(
     rows: readonly { readonly family: Family; readonly value: string }[],
     now: number,
-  ): Answer<number | null> {
+  ): Answer<number | Undone> {
     for (const { family, value } of rows)
       for (const row of this.#rows.ofFamily(family, value)) row.denial.forget()
     return this.#inner.reset(rows, now)
@@ -374,7 +374,7 @@ export class LeasedStore implements Store {
     return this.#inner.renew(hold, now)
   }
 
-  release(hold: HoldPlace, now: number): Answer<boolean | null> {
+  release(hold: HoldPlace, now: number): Answer<boolean | Undone> {
     return this.#inner.release(hold, now)
   }
 }

@@ -167,7 +167,7 @@ export class ShardedStore implements LeasingStore {
   async reset(
     rows: readonly { readonly family: Family; readonly value: string }[],
     now: number,
-  ): Promise<number | null> {
+  ): Promise<number | Undone> {
     const whole = rows.filter(({ family }) => family.shards === 1)
     const split = rows.filter(({ family }) => family.shards > 1)
     const counts = await Promise.all([
@@ -179,17 +179,21 @@ export class ShardedStore implements LeasingStore {
           families.map((each) => ({ family: each, value })),
           now,
         )
-        return used === null ? null : Math.min(1, used)
+        return typeof used === 'number' ? Math.min(1, used) : used
       }),
     ])
-    return counts.reduce((sum, count) => (sum === null || count === null ? null : sum + count), 0)
+    const undone = counts.filter((count) => typeof count !== 'number')
+    if (undone.length === 0) return (counts as number[]).reduce((sum, count) => sum + count, 0)
+    return undone.length === counts.length && undone.every((why) => why === 'not_done')
+      ? 'not_done'
+      : 'unknown'
   }
 
   renew(hold: HoldPlace, now: number): Answer<number | null> {
     return this.#inner.renew(hold, now)
   }
 
-  release(hold: HoldPlace, now: number): Answer<boolean | null> {
+  release(hold: HoldPlace, now: number): Answer<boolean | Undone> {
     return this.#inner.release(hold, now)
   }
 

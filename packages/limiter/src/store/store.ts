@@ -71,6 +71,11 @@ export class StoreFailure extends Error {
   }
 }
 
+/** What a failed call says about what it asked for. */
+export function undoneBy(error: unknown): Undone {
+  return error instanceof StoreFailure && !error.mayHaveRun ? 'not_done' : 'unknown'
+}
+
 /** Thrown or rejected by `consume` where a key was used for another request. */
 export class IdempotencyConflict extends Error {}
 /** The same where the request with this key is still being decided. */
@@ -107,18 +112,15 @@ export interface Store {
   grant(changes: readonly LimitChange[], now: number): Answer<number[] | Undone>
   /** Takes whatever is left: what is missing is debt. Answers how much of each. */
   charge(changes: readonly LimitChange[], now: number): Answer<number[] | Undone>
-  /**
-   * Gives back all that these values have used of these rules' rows; answers how many rows were in use,
-   * null if the store could not be asked.
-   */
+  /** Gives back all that these values have used of these rules' rows; answers how many rows were in use. */
   reset(
     rows: readonly { readonly family: Family; readonly value: string }[],
     now: number,
-  ): Answer<number | null>
+  ): Answer<number | Undone>
   /** The hold's new expiry in microseconds, the earliest of its limits'; 0 if it has been lost, null if the store could not be asked. */
   renew(hold: HoldPlace, now: number): Answer<number | null>
-  /** Whether anything was held: not what had expired; null if the store could not be asked. */
-  release(hold: HoldPlace, now: number): Answer<boolean | null>
+  /** Whether anything was held: not what had expired. */
+  release(hold: HoldPlace, now: number): Answer<boolean | Undone>
   /** These rules are in force now; rows of families that are gone may be forgotten, in slices. */
   use(rules: RuleSet): Slices<void> | void
   close(): Answer<void>

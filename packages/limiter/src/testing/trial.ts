@@ -44,11 +44,11 @@ export class Trial {
   /** Milliseconds. */
   now = START
   readonly limiter: Limiter
+  readonly store: Store
   readonly #limiters: Limiter[] = []
-  readonly #store: Store
 
   constructor(store: Store, rules: RulesDocument, time: { clock: Clock }) {
-    this.#store = store
+    this.store = store
     time.clock = () => this.now
     this.limiter = this.another(rules)
   }
@@ -60,7 +60,7 @@ export class Trial {
       scopes: ['user', 'org'],
       ...rest,
       rules,
-      store: this.#store,
+      store: this.store,
       clock: () => this.now,
     })
     this.#limiters.push(limiter)

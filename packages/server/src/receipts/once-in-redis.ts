@@ -1,27 +1,51 @@
 /**
- * What may happen once, agreed on over Redis. A claim says whose it is and lives a few seconds; it is
- * prolonged to an hour before anything is done, and then becomes the answer. So a claim that Redis heard of
- * too late blocks nobody for long, one whose work has begun is never taken over, and an instance knows its
- * own: what it is not working on, it has not begun.
+ * What may happen once, agreed on over Redis. The key of an id holds, in this order:
+ *
+ *   ?TOKEN    claimed: nothing was begun. Lives a few seconds, so a claim that Redis heard of too late blocks
+ *             the id only briefly. The instance that made it may run.
+ *   ?!TOKEN   begun: the work may have been done. Lives an hour and never runs again, except that the instance
+ *             whose token it is may, where it knows that it did not run.
+ *   ?~        the work ended and its outcome is not known.
+ *   otherwise the answer.
+ *
+ * A token names the instance and the attempt. Every change compares what is there, so that a command which
+ * Redis hears late changes nothing that came after it.
  */
 import { randomUUID } from 'node:crypto'
-import { GOOD_FOR_MS, NotDone, type Once, UnderWay } from './once.js'
+import { GOOD_FOR_MS, NobodyKnows, NotDone, type Once, UnderWay } from './once.js'
 
 /** What is needed of ioredis. */
 export interface OnceRedis {
-  set(key: string, value: string, px: 'PX', ms: number, condition: 'NX' | 'XX'): Promise<unknown>
-  get(key: string): Promise<string | null>
-  del(key: string): Promise<unknown>
+  set(key: string, value: string, px: 'PX', ms: number, condition: 'NX'): Promise<unknown>
+  eval(script: string, keys: 1, key: string, ...args: string[]): Promise<unknown>
 }
 
 const CLAIMED_FOR_MS = 5000
+/** Work takes a few deadlines of the store: what began longer ago has ended, or was cut off. */
+const LONGEST_WORK_MS = 10_000
+const MOST_NOT_RUN = 10_000
+
+/** What is there, and how long it lives. */
+const LOOK = `return { redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]) }`
+/** Puts ARGV[2] for ARGV[3] ms, or nothing, in the place of ARGV[1]; answers whether that was there. */
+const REPLACE = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if ARGV[2] == '' then redis.call('DEL', KEYS[1])
+else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+return 1`
+
+const BEGUN = '?!'
+const UNKNOWN = '?~'
 
 export class OnceInRedis implements Once {
   readonly #redis: OnceRedis
   readonly #prefix: string
   readonly #deadlineMs: number
-  readonly #claim = `?${randomUUID()}`
+  readonly #instance = randomUUID()
+  #attempts = 0
   readonly #running = new Map<string, Promise<string>>()
+  /** What was begun by this instance, as far as Redis may know, and certainly not run; the oldest are forgotten. */
+  readonly #notRun = new Set<string>()
 
   constructor(redis: OnceRedis, prefix: string, deadlineMs: number) {
     this.#redis = redis
@@ -40,36 +64,67 @@ export class OnceInRedis implements Once {
   }
 
   async #run(key: string, work: () => Promise<string>): Promise<string> {
-    const known = await this.#begin(key)
+    const token = `${this.#instance}.${this.#attempts++}`
+    const begun = `${BEGUN}${token}`
+    const known = await this.#begin(key, token)
     if (known !== null) return known
     try {
       const answer = await work()
-      await this.#within(this.#redis.set(key, answer, 'PX', GOOD_FOR_MS, 'XX')).catch(() => {})
+      await this.#replace(key, begun, answer).catch(() => {})
       return answer
     } catch (error) {
-      if (error instanceof NotDone) await this.#within(this.#redis.del(key)).catch(() => {})
+      const isNotDone = error instanceof NotDone
+      if (isNotDone) this.#remember(begun)
+      await this.#replace(key, begun, isNotDone ? '' : UNKNOWN).catch(() => {})
       throw error
     }
   }
 
-  /** The answer that is there; null: the claim is ours, for an hour. */
-  async #begin(key: string): Promise<string | null> {
+  /** The answer that is there; null: it is begun, by this attempt. */
+  async #begin(key: string, token: string): Promise<string | null> {
+    const begun = `${BEGUN}${token}`
     try {
-      const claimed = await this.#within(
-        this.#redis.set(key, this.#claim, 'PX', CLAIMED_FOR_MS, 'NX'),
-      )
-      if (claimed === null) {
-        const known = await this.#within(this.#redis.get(key))
-        if (known !== null && !known.startsWith('?')) return known
-        if (known !== null && known !== this.#claim) throw new UnderWay('under way elsewhere')
-      }
-      const kept = await this.#within(this.#redis.set(key, this.#claim, 'PX', GOOD_FOR_MS, 'XX'))
-      if (kept === null) throw new NotDone('the claim was lost')
+      const claim = `?${token}`
+      const claimed = await this.#within(this.#redis.set(key, claim, 'PX', CLAIMED_FOR_MS, 'NX'))
+      const found = claimed === null ? await this.#found(key) : claim
+      if (!found.startsWith('?')) return found
+      // Until Redis has answered, it may be begun there.
+      this.#remember(begun)
+      if (!(await this.#replace(key, found, begun))) throw new NotDone('the claim was lost')
+      this.#notRun.delete(begun)
       return null
     } catch (cause) {
-      if (cause instanceof UnderWay || cause instanceof NotDone) throw cause
+      if (cause instanceof UnderWay || cause instanceof NobodyKnows || cause instanceof NotDone)
+        throw cause
       throw new NotDone('the store cannot be asked', { cause })
     }
+  }
+
+  /** The answer, or what this instance may begin in the place of. */
+  async #found(key: string): Promise<string> {
+    const [found, livesMs] = (await this.#within(this.#redis.eval(LOOK, 1, key))) as [
+      string | null,
+      number,
+    ]
+    if (found === null) throw new NotDone('the claim was lost')
+    if (!found.startsWith('?') || found.startsWith(`?${this.#instance}.`)) return found
+    if (this.#notRun.has(found)) return found
+    if (found === UNKNOWN || (livesMs < GOOD_FOR_MS - LONGEST_WORK_MS && livesMs > CLAIMED_FOR_MS))
+      throw new NobodyKnows('it was begun, and whether it was done is not known')
+    throw new UnderWay('it is under way')
+  }
+
+  #remember(begun: string): void {
+    this.#notRun.add(begun)
+    if (this.#notRun.size <= MOST_NOT_RUN) return
+    const [oldest] = this.#notRun
+    this.#notRun.delete(oldest!)
+  }
+
+  /** Whether `before` was there. An empty `after` takes it away. */
+  async #replace(key: string, before: string, after: string): Promise<boolean> {
+    const reply = this.#redis.eval(REPLACE, 1, key, before, after, String(GOOD_FOR_MS))
+    return (await this.#within(reply)) === 1
   }
 
   async #within<T>(reply: Promise<T>): Promise<T> {

@@ -6,13 +6,13 @@
 /** How long the answer is remembered, and a receipt good for. */
 export const GOOD_FOR_MS = 3_600_000
 
-/** Another request under the same id is under way, or was cut off: what became of it is not known. */
+/** Another request under the same id is under way. */
 export class UnderWay extends Error {}
 
 /** It was not done, and may be tried again: nobody could say whether it was done before, or do it. */
 export class NotDone extends Error {}
 
-/** It was asked for, and nobody knows whether it was done: it is not asked for again. */
+/** It was begun, and whether it was done is not known: it is not done again. */
 export class NobodyKnows extends Error {}
 
 /** It may have been done before, and that was forgotten. */
@@ -90,7 +90,7 @@ export class OnceInMemory implements Once {
 
 function keptAnswer(answer: string | null): Promise<string> {
   if (answer !== null) return Promise.resolve(answer)
-  const cutOff = Promise.reject(new UnderWay('it was cut off'))
+  const cutOff = Promise.reject(new NobodyKnows('it was cut off'))
   cutOff.catch(() => {})
   return cutOff
 }

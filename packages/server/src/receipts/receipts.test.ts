@@ -5,7 +5,7 @@ import { createLimiter, memoryStore } from '@sluice/limiter'
 import type { DecisionRecord } from '@sluice/limiter/transport'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Forgotten, GOOD_FOR_MS, NotDone, OnceInMemory, UnderWay } from './once.js'
+import { Forgotten, GOOD_FOR_MS, NobodyKnows, NotDone, OnceInMemory } from './once.js'
 import { OnceFile } from './once-file.js'
 import { Seal } from './seal.js'
 import { Conflict, Vouchers } from './vouchers.js'
@@ -87,7 +87,7 @@ describe('once over restarts', () => {
     await expect(refused).rejects.toThrow(NotDone)
     const second = open(now + 1000)
     expect(await second.run('done', now, async () => 'another')).toBe('the answer')
-    await expect(second.run('cut off', now, async () => 'another')).rejects.toThrow(UnderWay)
+    await expect(second.run('cut off', now, async () => 'another')).rejects.toThrow(NobodyKnows)
     expect(await second.run('not done', now, async () => 'at last')).toBe('at last')
   })
 

@@ -11,6 +11,7 @@ import {
   printReceipt,
   readHold,
   readReceipt,
+  type Undone,
 } from '@sluice/limiter/transport'
 import { GOOD_FOR_MS, NobodyKnows, NotDone, type Once } from './once.js'
 import { Seal } from './seal.js'
@@ -109,8 +110,8 @@ export class Vouchers {
     if (voucher === null) return null
     const nothing = Object.fromEntries(Object.keys(voucher.receipt.left).map((unit) => [unit, 0]))
     return this.#honour<Units>(voucher, amounts ?? {}, async (receipt) => {
-      const refunded = await limiter.refund(receipt, amounts ?? undefined)
-      return refunded === null ? null : { ...(amounts === null ? nothing : {}), ...refunded }
+      const refunded = done(await limiter.changes.refund(receipt, amounts ?? undefined))
+      return { ...(amounts === null ? nothing : {}), ...refunded }
     })
   }
 
@@ -119,8 +120,8 @@ export class Vouchers {
     const voucher = this.#open(RESERVATION, limiter, sealed)
     if (voucher === null) return null
     return this.#honour<Settled>(voucher, {}, async (receipt) => {
-      const settled = await limiter.settle(receipt, used)
-      return settled === null ? null : { given_back: settled.givenBack, taken: settled.taken }
+      const { givenBack, taken } = done(await limiter.changes.settle(receipt, used))
+      return { given_back: givenBack, taken }
     })
   }
 
@@ -161,22 +162,25 @@ export class Vouchers {
   async #honour<T>(
     { kind, id, decidedAtMs, receipt }: Voucher,
     request: Units,
-    work: (receipt: Receipt) => Promise<T | null>,
+    work: (receipt: Receipt) => Promise<T>,
   ): Promise<T> {
     const amounts = Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1))
     const asked = JSON.stringify([kind, amounts])
-    const first = await this.#once.run(id, decidedAtMs, async () => {
-      const before = JSON.stringify(receipt.left)
-      const answer = await work(receipt)
-      if (answer !== null) return JSON.stringify([asked, answer])
-      // The receipt is as it was: certainly nothing was done.
-      if (JSON.stringify(receipt.left) === before) throw new NotDone('the store cannot be asked')
-      throw new NobodyKnows('the store did not answer in time; it may have been done')
-    })
+    const first = await this.#once.run(id, decidedAtMs, async () =>
+      JSON.stringify([asked, await work(receipt)]),
+    )
     const [before, answer] = JSON.parse(first) as [string, T]
     if (before !== asked) throw new Conflict('it was used before, for something else')
     return answer
   }
+}
+
+/** What was changed; throws where nothing was, or where that is not known. */
+function done<T>(result: T | Undone): T {
+  if (result === 'not_done') throw new NotDone('the store cannot be asked')
+  if (result === 'unknown')
+    throw new NobodyKnows('the store did not answer in time; it may have been done')
+  return result
 }
 
 /** The voucher was used before, for something else. */

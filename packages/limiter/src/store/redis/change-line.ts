@@ -6,6 +6,7 @@ import {
   type LimitChange,
   type Return,
   StoreFailure,
+  undoneBy,
 } from '../store.js'
 import {
   BEAT,
@@ -106,11 +107,15 @@ export class ChangeLine {
     }
   }
 
-  /** Each operation's answers: one for each item, one where it has none. Rejects with a StoreFailure. */
+  /**
+   * Each operation's answers: one for each item, one where it has none. Rejects with a StoreFailure, which
+   * says that nothing was done only where that is so of every call.
+   */
   async run(operations: readonly Operation[], now: number): Promise<(number | Buffer)[][]> {
     const answers: (number | Buffer)[][] = operations.map(() => [])
     const slots = new Set(operations.map(({ slot }) => slot))
-    await Promise.all(
+    let isAnyDone = false
+    const ends = await Promise.allSettled(
       [...slots].map(async (slot) => {
         const places = [...operations.keys()].filter((i) => operations[i]!.slot === slot)
         for (let from = 0; from < places.length; from += MOST_IN_A_CALL) {
@@ -119,6 +124,7 @@ export class ChangeLine {
             chunk.map((i) => operations[i]!),
             now,
           )
+          isAnyDone = true
           let at = 1
           for (const i of chunk) {
             const end = at + Math.max(1, operations[i]!.items.length)
@@ -128,7 +134,11 @@ export class ChangeLine {
         }
       }),
     )
-    return answers
+    const failures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
+    if (failures.length === 0) return answers
+    const worst = failures.find((failure) => undoneBy(failure) === 'unknown') ?? failures[0]
+    if (!isAnyDone || undoneBy(worst) === 'unknown') throw worst
+    throw new StoreFailure((worst as StoreFailure).reason, true, worst)
   }
 
   async #send(operations: readonly Operation[], now: number): Promise<Reply> {

@@ -18,6 +18,7 @@ import {
   StoreFailure,
   type Transaction,
   type Undone,
+  undoneBy,
   type Verdicts,
 } from '../store.js'
 import {
@@ -162,14 +163,14 @@ export class RedisStore implements LeasingStore {
     try {
       return await this.#changes.changeLimits(code, changes, now, item)
     } catch (error) {
-      return error instanceof StoreFailure && !error.mayHaveRun ? 'not_done' : 'unknown'
+      return undoneBy(error)
     }
   }
 
   async reset(
     rows: readonly { readonly family: Family; readonly value: string }[],
     now: number,
-  ): Promise<number | null> {
+  ): Promise<number | Undone> {
     const operations = rows.map(({ family, value }) => ({
       code: RESET,
       slot: this.#places.slotOfRow(family, value),
@@ -178,12 +179,14 @@ export class RedisStore implements LeasingStore {
       texts: [],
       items: [],
     }))
-    await this.#safeguard.local.reset(rows, now)
     try {
       const used = await this.#changes.run(operations, now)
+      await this.#safeguard.local.reset(rows, now)
       return used.filter(([each]) => each === 1).length
-    } catch {
-      return null
+    } catch (error) {
+      const undone = undoneBy(error)
+      if (undone === 'unknown') await this.#safeguard.local.reset(rows, now)
+      return undone
     }
   }
 
@@ -198,14 +201,14 @@ export class RedisStore implements LeasingStore {
     }
   }
 
-  async release(hold: HoldPlace, now: number): Promise<boolean | null> {
+  async release(hold: HoldPlace, now: number): Promise<boolean | Undone> {
     const local = await this.#safeguard.local.release(hold, now)
     // Redis may have taken a hold that it did not answer for in time.
     try {
       const released = await this.#changes.changeHolds(RELEASE, hold, now)
       return local === true || released.some((each) => each > 0)
-    } catch {
-      return local === true ? true : null
+    } catch (error) {
+      return local === true ? true : undoneBy(error)
     }
   }
 

@@ -23,6 +23,9 @@ export class FaultProxy {
   #server: Server | null = null
   #replyDelayMs = 0
   #isBlackHole = false
+  /** Once a command with this text has gone through, replies wait. */
+  #stallingText: string | null = null
+  #stalled: (() => void)[] | null = null
   port = 0
 
   private constructor(upstreamPort: number) {
@@ -68,8 +71,14 @@ export class FaultProxy {
 
   #forward({ client, onItsWay }: Pair, to: Socket, data: Buffer): void {
     const leavesAt = performance.now() + (to === client ? this.#replyDelayMs : 0)
+    if (to !== client && this.#stallingText !== null && data.includes(this.#stallingText)) {
+      this.#stallingText = null
+      this.#stalled = []
+    }
+    const isStalled = to === client && this.#stalled !== null
     const send = async (before: Promise<void> | undefined) => {
       await before
+      if (isStalled) await new Promise<void>((resolve) => this.#stalled?.push(resolve) ?? resolve())
       const waitMs = leavesAt - performance.now()
       if (waitMs > 0) await sleep(waitMs)
       to.write(data)
@@ -81,6 +90,10 @@ export class FaultProxy {
   async pass(): Promise<void> {
     this.#replyDelayMs = 0
     this.#isBlackHole = false
+    this.#stallingText = null
+    const stalled = this.#stalled ?? []
+    this.#stalled = null
+    for (const resume of stalled) resume()
     for (const { client, upstream } of this.#pairs) {
       client.resume()
       upstream.resume()
@@ -91,6 +104,16 @@ export class FaultProxy {
   /** Commands arrive at once, replies after this long. */
   delayReplies(ms: number): void {
     this.#replyDelayMs = ms
+  }
+
+  /** Replies wait from the next command on that has this text in it, until `pass`. Commands arrive. */
+  stallAfter(text: string): void {
+    this.#stallingText = text
+  }
+
+  /** Whether such a command has gone through. */
+  get isStalled(): boolean {
+    return this.#stalled !== null
   }
 
   /** Connections are taken and nothing goes through either way. */

@@ -1,6 +1,6 @@
 /** The routes that decide, give back and explain, in the ordinary way: parsed, read, asked, printed. */
 import type { Request } from '@sluice/limiter'
-import type { DecisionRecord } from '@sluice/limiter/transport'
+import type { DecisionRecord, Undone } from '@sluice/limiter/transport'
 import type { Decisions } from '../../decisions.js'
 import { ServiceError } from '../../error-codes.js'
 import { type Body, badField, optionalText, refuseUnknown, requiredText } from '../../http/body.js'
@@ -107,8 +107,7 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     if (receipt === undefined) {
       requireRole(call.caller, 'operator')
       const asked = single(call, fields)
-      const refunded = await asked.tenant.limiter.refund(asked.request)
-      if (refunded === null) throw unavailable('nothing is known to be given')
+      const refunded = done(await asked.tenant.limiter.changes.grant(asked.request))
       return { status: 200, body: { refunded, limits: await limitsOf(asked) } }
     }
     const amounts = readAmounts(body)
@@ -135,9 +134,8 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     const { rule: _rule, ...fields } = body
     const { request, namespace } = readCheck(fields)
     const { limiter } = tenantOf(call, namespace)
-    const count = await limiter.reset(request.subject ?? {}, rule === undefined ? {} : { rule })
-    if (count !== null) return { status: 200, body: { reset: count } }
-    throw unavailable('nothing is known to be reset')
+    const count = done(await limiter.changes.reset(request.subject ?? {}, rule))
+    return { status: 200, body: { reset: count } }
   }
 
   const reserve = async (call: Call): Promise<Reply> => {
@@ -185,8 +183,7 @@ export function decisionRoutes(decisions: Decisions): Route[] {
 
   const release = async (call: Call): Promise<Reply> => {
     const { limiter, hold } = holdOf(call)
-    const released = hold === null ? false : await limiter.release(hold)
-    if (released === null) throw unavailable('it may still be held')
+    const released = hold === null ? false : done(await limiter.changes.release(hold))
     return { status: 200, body: { released } }
   }
 
@@ -317,22 +314,31 @@ function refuseForRefund({ headers, body }: Call): void {
     throw badField('X-Idempotency-Key', 'does not go with a refund; a receipt is honoured once')
 }
 
-function unavailable(what: string): ServiceError {
-  return new ServiceError('store_unavailable', `the store cannot be asked; ${what}`)
+/** What was changed. Nothing was: it may be asked for again. Not known: it may not. */
+function done<T>(result: T | Undone): T {
+  if (result === 'not_done') throw unavailable()
+  if (result === 'unknown') throw outcomeUnknown()
+  return result
+}
+
+function unavailable(): ServiceError {
+  return new ServiceError('store_unavailable', 'the store cannot be asked; nothing was changed')
+}
+
+function outcomeUnknown(): ServiceError {
+  const message = 'the store did not answer in time; it may or may not have been done'
+  return new ServiceError('outcome_unknown', message)
 }
 
 async function once<T>(honour: () => Promise<T>): Promise<T> {
   try {
     return await honour()
   } catch (error) {
-    if (error instanceof NotDone) throw unavailable('nothing was changed, ask again')
-    if (error instanceof NobodyKnows) throw new ServiceError('store_unavailable', error.message)
+    if (error instanceof NotDone) throw unavailable()
+    if (error instanceof NobodyKnows) throw outcomeUnknown()
     if (error instanceof Forgotten) throw new ServiceError('unknown_receipt', error.message)
     if (error instanceof UnderWay)
-      throw new ServiceError(
-        'idempotency_in_progress',
-        'it is being used at this moment, or was cut off',
-      )
+      throw new ServiceError('idempotency_in_progress', 'it is being used at this moment')
     if (error instanceof Conflict) throw new ServiceError('idempotency_conflict', error.message)
     throw error
   }

@@ -4,7 +4,8 @@ import type { Operation } from '../../http/openapi.js'
 import type { Schema } from '../../http/schema.js'
 
 const BAD: readonly ErrorCode[] = ['bad_request', 'unauthorized', 'forbidden', 'payload_too_large']
-const ONCE: readonly ErrorCode[] = ['idempotency_conflict', 'store_unavailable']
+const UNDONE: readonly ErrorCode[] = ['outcome_unknown', 'store_unavailable']
+const ONCE: readonly ErrorCode[] = ['idempotency_conflict', 'idempotency_in_progress', ...UNDONE]
 
 const header = (name: string, description: string, more: Schema = {}): Schema => ({
   name,
@@ -62,7 +63,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Gives back all that a subject has used',
     takes: 'Reset',
     gives: 'ResetCount',
-    errors: [...BAD, 'store_unavailable'],
+    errors: [...BAD, ...UNDONE],
   },
   {
     path: '/v1/reserve',
@@ -100,7 +101,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: "Releases a hold; twice frees nobody else's",
     takes: 'Hold',
     gives: 'Released',
-    errors: [...BAD, 'store_unavailable'],
+    errors: [...BAD, ...UNDONE],
   },
   {
     path: '/v1/explain',

@@ -1,0 +1,324 @@
+/** A receipt is honoured once, also where Redis answers late, and what is not known is said to be not known. */
+import { createLimiter, type Limiter } from '@sluice/limiter'
+import { ioredisClusterOptions, ioredisOptions, redisStore } from '@sluice/limiter/redis'
+import type { DecisionRecord } from '@sluice/limiter/transport'
+import { Cluster, Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { FaultProxy } from '../../../limiter/test/redis/faults/fault-proxy.js'
+import {
+  RedisServer,
+  type Sentinels,
+  type Cluster as Servers,
+  startCluster,
+  startSentinels,
+  until,
+} from '../../../limiter/test/redis/servers.js'
+import { GOOD_FOR_MS, NobodyKnows, NotDone, UnderWay } from '../../src/receipts/once.js'
+import { OnceInRedis } from '../../src/receipts/once-in-redis.js'
+import { Vouchers } from '../../src/receipts/vouchers.js'
+import { startService } from '../service.js'
+
+const HOST = '127.0.0.1'
+const SECRET = Buffer.alloc(16, 7)
+const DEADLINE_MS = 300
+const LIMITS = ['10/h fixed', '10/h sliding', '10/h', '10/h exact'] as const
+
+let server: RedisServer
+let cluster: Servers
+let sentinels: Sentinels
+const cleanups: (() => Promise<void> | void)[] = []
+
+beforeAll(async () => {
+  ;[server, cluster, sentinels] = await Promise.all([
+    RedisServer.start(),
+    startCluster(),
+    startSentinels(),
+  ])
+}, 120_000)
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
+})
+afterAll(() => Promise.all([server.stop(), cluster.stop(), sentinels.stop()]))
+
+type Client = Redis | Cluster
+
+interface Setting {
+  /** Through proxies, and straight. */
+  readonly client: Client
+  readonly direct: Client
+  readonly proxies: readonly FaultProxy[]
+}
+
+async function ready<C extends Client>(client: C): Promise<C> {
+  client.on('error', () => {})
+  cleanups.push(() => client.disconnect())
+  if (client.status !== 'ready') await new Promise((resolve) => client.once('ready', resolve))
+  // A cluster's connections are made as they are needed, and nothing waits for them.
+  for (let i = 0; i < 40; i++)
+    await until('every node is connected', async () => (await client.exists(`warm${i}`)) === 0)
+  return client
+}
+
+async function proxied(ports: readonly number[]) {
+  const proxies = await Promise.all(ports.map((port) => FaultProxy.start(port)))
+  for (const proxy of proxies) cleanups.push(() => proxy.stop())
+  const natMap = Object.fromEntries(
+    ports.map((port, i) => [`${HOST}:${port}`, { host: HOST, port: proxies[i]!.port }]),
+  )
+  return { proxies, natMap }
+}
+
+const SETTINGS: Readonly<Record<string, () => Promise<Setting>>> = {
+  'one Redis': async () => {
+    const { proxies } = await proxied([server.port])
+    return {
+      proxies,
+      client: await ready(new Redis(proxies[0]!.url, ioredisOptions)),
+      direct: await ready(new Redis(server.url, ioredisOptions)),
+    }
+  },
+  'a cluster': async () => {
+    const { proxies, natMap } = await proxied(cluster.nodes.map(({ port }) => port))
+    const nodes = proxies.map(({ port }) => ({ host: HOST, port }))
+    return {
+      proxies,
+      client: await ready(new Cluster(nodes, { ...ioredisClusterOptions, natMap })),
+      direct: await ready(new Cluster([...cluster.nodes], ioredisClusterOptions)),
+    }
+  },
+  Sentinel: async () => {
+    const { proxies, natMap } = await proxied(sentinels.servers.map(({ port }) => port))
+    const options = { ...ioredisOptions, sentinels: [...sentinels.sentinels], name: sentinels.name }
+    return {
+      proxies,
+      client: await ready(new Redis({ ...options, natMap })),
+      direct: await ready(new Redis(options)),
+    }
+  },
+}
+
+interface Instance {
+  readonly limiter: Limiter
+  readonly vouchers: Vouchers
+  readonly once: OnceInRedis
+}
+
+const RULES = Object.fromEntries(
+  LIMITS.map((limits, i) => [`r${i}`, { scope: 'user', resource: `/${i}`, limits } as const]),
+)
+
+function instance(client: Client, prefix: string, deadlineMs = DEADLINE_MS): Instance {
+  const limiter: Limiter = createLimiter({
+    rules: RULES,
+    store: redisStore(client, { prefix, deadlineMs }),
+  })
+  cleanups.push(() => limiter.close())
+  const once = new OnceInRedis(client, prefix, deadlineMs)
+  return { limiter, once, vouchers: new Vouchers({ secret: SECRET, once, now: Date.now }) }
+}
+
+let count = 0
+
+/** Two instances, of which only the first one's answers are late. */
+async function twoInstances(name: string) {
+  const setting = await SETTINGS[name]!()
+  const prefix = `receipts-${count++}`
+  return {
+    ...setting,
+    prefix,
+    slow: instance(setting.client, prefix),
+    other: instance(setting.direct, prefix, 5000),
+    stallAfter: (text: string) => {
+      for (const proxy of setting.proxies) proxy.stallAfter(text)
+    },
+    recover: async ({ limiter }: Instance) => {
+      for (const proxy of setting.proxies) await proxy.pass()
+      await until('the store answers', async () => {
+        const seen = await Promise.all(
+          LIMITS.map((_, i) => limiter.peek({ subject: { user: 'x' }, resource: `/${i}` })),
+        )
+        return !seen.some(({ degraded }) => degraded)
+      })
+    },
+  }
+}
+
+async function take(
+  { limiter }: Instance,
+  user: string,
+  resource: string,
+  cost: number,
+): Promise<DecisionRecord> {
+  const decision = await limiter.check({ subject: { user }, resource, cost })
+  expect([decision.allowed, decision.degraded]).toEqual([true, false])
+  return decision as unknown as DecisionRecord
+}
+
+async function left({ limiter }: Instance, user: string, resource: string): Promise<number> {
+  return (await limiter.peek({ subject: { user }, resource })).remaining!
+}
+
+/** Why it was refused. */
+async function refusal(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    (answer) => answer,
+    (error: unknown) => (error as Error).constructor,
+  )
+}
+
+/** The same, asked again while nothing was done: a busy machine may miss a deadline. */
+async function lasting(ask: () => Promise<unknown>): Promise<unknown> {
+  let end: unknown = NotDone
+  await until('the store can be asked', async () => {
+    end = await refusal(ask())
+    return end !== NotDone
+  })
+  return end
+}
+
+describe.each(Object.keys(SETTINGS))('over %s', (name) => {
+  it('a receipt whose refund may have been done gives back nothing more, on any instance', async () => {
+    const { slow, other, stallAfter, recover } = await twoInstances(name)
+    for (const [i, limit] of LIMITS.entries()) {
+      const [user, resource] = [`refund${count++}x`, `/${i}`]
+      const receipt = slow.vouchers.receiptOf(await take(slow, user, resource, 2))!
+      for (let n = 0; n < 3; n++) await take(slow, user, resource, 2)
+      stallAfter(user)
+      const refund = (at: Instance) => at.vouchers.refund(at.limiter, receipt, null)
+      expect([limit, await refusal(refund(slow))]).toEqual([limit, NobodyKnows])
+      for (let n = 0; n < 2; n++)
+        expect([NobodyKnows, NotDone]).toContain(await refusal(refund(slow)))
+      await recover(slow)
+      for (const at of [slow, other, slow, other])
+        expect(await lasting(() => refund(at))).toBe(NobodyKnows)
+      // Of a bucket time may have given back a part meanwhile, and whole tokens are given back.
+      expect([limit, await left(other, user, resource)]).toEqual([
+        limit,
+        limit === '10/h' ? expect.toSatisfy((each: number) => each === 3 || each === 4) : 4,
+      ])
+    }
+  })
+
+  it('a settlement that may have taken more takes nothing more', async () => {
+    const { slow, other, stallAfter, recover } = await twoInstances(name)
+    for (const [i, limit] of LIMITS.entries()) {
+      const [user, resource] = [`settle${count++}x`, `/${i}`]
+      const reservation = slow.vouchers.reservationOf(await take(slow, user, resource, 1))!
+      stallAfter(user)
+      const settle = (at: Instance) => at.vouchers.settle(at.limiter, reservation, { requests: 3 })
+      expect([limit, await refusal(settle(slow))]).toEqual([limit, NobodyKnows])
+      await recover(slow)
+      for (const at of [slow, other]) expect(await lasting(() => settle(at))).toBe(NobodyKnows)
+      expect([limit, await left(other, user, resource)]).toEqual([limit, 7])
+    }
+  })
+
+  it('where only the beginning was not answered, nothing was done, and the same instance does it', async () => {
+    const { slow, other, stallAfter, recover } = await twoInstances(name)
+    const user = `begun${count++}x`
+    const receipt = slow.vouchers.receiptOf(await take(slow, user, '/0', 2))!
+    stallAfter('?!')
+    const refund = (at: Instance) => at.vouchers.refund(at.limiter, receipt, null)
+    expect(await refusal(refund(slow))).toBe(NotDone)
+    expect(await refusal(refund(other))).toBe(UnderWay)
+    expect(await left(other, user, '/0')).toBe(8)
+    await recover(slow)
+    expect(await lasting(() => refund(slow))).toEqual({ requests: 2 })
+    expect(await lasting(() => refund(other))).toEqual({ requests: 2 })
+    expect(await left(other, user, '/0')).toBe(10)
+  })
+
+  it('what is begun elsewhere is under way at first, and then not known', async () => {
+    const { slow, other, direct, prefix } = await twoInstances(name)
+    let finish = (_answer: string) => {}
+    const work = slow.once.run('x', 0, () => new Promise((resolve) => (finish = resolve)))
+    const again = () => refusal(other.once.run('x', 0, async () => 'twice'))
+    await until(
+      'it is begun',
+      async () => (await direct.get(`${prefix}:once:x`))?.startsWith('?!') === true,
+    )
+    expect(await again()).toBe(UnderWay)
+    await direct.pexpire(`${prefix}:once:x`, GOOD_FOR_MS - 11_000)
+    expect(await again()).toBe(NobodyKnows)
+    finish('first')
+    expect(await work).toBe('first')
+    expect(await again()).toBe('first')
+  })
+})
+
+describe('over a cluster', () => {
+  it('a refund of which a part was done is not said to be not done', async () => {
+    const { client } = await SETTINGS['a cluster']!()
+    const [{ admin }] = cluster.servers as [RedisServer]
+    const limiter: Limiter = createLimiter({
+      rules: {
+        a: { scope: 'user', limits: '10/h fixed' },
+        b: { scope: 'org', limits: '10/h fixed' },
+      },
+      store: redisStore(client, { prefix: `receipts-${count++}`, deadlineMs: DEADLINE_MS }),
+    })
+    cleanups.push(() => limiter.close())
+    // One of the three primaries certainly does nothing: some pairs have a row there and one elsewhere.
+    const pairs = Array.from({ length: 24 }, (_, i) => ({ user: `u${i}`, org: `o${i}` }))
+    const taken = await Promise.all(pairs.map((subject) => limiter.check({ subject, cost: 2 })))
+    expect(taken.map(({ degraded }) => degraded)).not.toContain(true)
+    await admin.config('SET', 'maxmemory', 1)
+    const ends = await Promise.all(taken.map(({ receipt }) => limiter.changes.refund(receipt!)))
+    await admin.config('SET', 'maxmemory', 0)
+    await until('the store answers', async () => {
+      const seen = await Promise.all(pairs.map((subject) => limiter.peek({ subject })))
+      return !seen.some(({ degraded }) => degraded)
+    })
+    const counts = { done: 0, not_done: 0, unknown: 0 }
+    for (const [i, end] of ends.entries()) {
+      const { limits } = await limiter.peek({ subject: pairs[i]! })
+      const given = limits.filter(({ remaining }) => remaining === 10).length
+      if (typeof end !== 'string') expect([i, given]).toEqual([i, 2])
+      else if (end === 'not_done') expect([i, given]).toEqual([i, 0])
+      counts[typeof end === 'string' ? end : 'done']++
+    }
+    for (const n of Object.values(counts)) expect([counts, n > 0]).toEqual([counts, true])
+  })
+})
+
+describe('over HTTP', () => {
+  const RULES_FILE = `
+rules:
+  few: { scope: user, resource: /few, limits: 10/h fixed }
+  jobs: { scope: user, resource: /jobs, limits: 5 concurrent for 60s }
+`
+  it('every change whose outcome is not known is 409 outcome_unknown', async () => {
+    const proxy = await FaultProxy.start(server.port)
+    const service = await startService({
+      rules: RULES_FILE,
+      flags: { redis: proxy.url, 'redis-deadline': String(DEADLINE_MS) },
+    })
+    const stalled = async (user: string, path: string, body: object) => {
+      proxy.stallAfter(user)
+      const { status, body: answer } = await service.post(path, body)
+      expect([path, status, proxy.isStalled]).toEqual([path, 409, true])
+      await proxy.pass()
+      await until('the store answers', async () => {
+        const quota = { subject: { user: 'x' }, resource: '/few' }
+        return (await service.post('/v1/quota', quota)).body.degraded !== true
+      })
+      return [path, status, answer.error?.code]
+    }
+    const check = async (user: string, resource: string) =>
+      (await service.post('/v1/check', { subject: { user }, resource })).body
+    const reserved = { subject: { user: 'http1x' }, resource: '/few' }
+    const { receipt } = await check('http0x', '/few')
+    const { reservation } = (await service.post('/v1/reserve', reserved)).body
+    const { hold } = await check('http2x', '/jobs')
+    const unknown = [
+      await stalled('http0x', '/v1/refund', { receipt }),
+      await stalled('http1x', '/v1/settle', { reservation, cost: 4 }),
+      await stalled('http2x', '/v1/release', { hold }),
+      await stalled('http3x', '/v1/refund', { subject: { user: 'http3x' }, resource: '/few' }),
+      await stalled('http4x', '/v1/reset', { subject: { user: 'http4x' } }),
+    ]
+    expect(unknown).toEqual(unknown.map(([path]) => [path, 409, 'outcome_unknown']))
+    await service.stop()
+    await proxy.stop()
+  })
+})
