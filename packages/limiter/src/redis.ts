@@ -37,7 +37,9 @@ export interface RedisStoreOptions {
 }
 
 const OPTIONS = ['deadlineMs', 'instances', 'prefix', 'leases', 'testClock']
+/** Milliseconds between two beats; while the breaker is not closed each is a question whether Redis is back. */
 const BEAT_MS = 2000
+const ASKING_BEAT_MS = 500
 
 /** How the store is doing. */
 export interface RedisHealth {
@@ -73,15 +75,18 @@ export interface SharedStore extends Store {
   readonly health: RedisHealth
 }
 
-/** Rules in shards over the store that has each row in one place; says every two seconds that this instance is there. */
+/** Rules in shards over the store that has each row in one place; says regularly that this instance is there. */
 class BeatingStore extends ShardedStore {
   readonly #redis: RedisStore
+  readonly #safeguard: RedisStoreParts['safeguard']
   #timer: ReturnType<typeof setInterval> | undefined
+  #beatAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: RedisStoreParts) {
     const redis = new RedisStore(parts)
     super(redis, parts)
     this.#redis = redis
+    this.#safeguard = parts.safeguard
   }
 
   get calls(): number {
@@ -89,13 +94,20 @@ class BeatingStore extends ShardedStore {
   }
 
   beat(): Promise<void> {
+    this.#beatAt = performance.now()
     return this.#redis.beat()
+  }
+
+  #beatIfDue(): void {
+    const isDue = performance.now() >= this.#beatAt + BEAT_MS - ASKING_BEAT_MS / 2
+    if (this.#safeguard.isBeatOut) return
+    if (isDue || this.#safeguard.state !== 'closed') void this.beat()
   }
 
   override *use(rules: RuleSet): Slices<void> {
     yield* this.#redis.use(rules)
     if (this.#timer !== undefined) return
-    this.#timer = setInterval(() => void this.beat(), BEAT_MS)
+    this.#timer = setInterval(() => this.#beatIfDue(), ASKING_BEAT_MS)
     this.#timer.unref()
     void this.beat()
   }

@@ -21,6 +21,8 @@ const SPREAD_MS = 100
 const FIRST_CALLS = 16
 /** After this long nothing is held back. */
 const RAMP_MS = 1000
+/** A beat that is not answered is forgotten after this long, whatever the client does with it. */
+const LONGEST_BEAT_MS = 10_000
 
 export interface SafetyNetOptions {
   readonly deadlineMs: number
@@ -39,6 +41,9 @@ export class SafetyNet {
   readonly #sightings = new Sightings()
   readonly #instances: Instances
   #inFlight = 0
+  /** Beats that are not answered, and since when. */
+  #beatsOut = 0
+  #beatAt = 0
 
   constructor({ deadlineMs, instances, storeTime, now }: SafetyNetOptions) {
     this.#now = now
@@ -63,7 +68,7 @@ export class SafetyNet {
   refuses(transaction: Transaction): DegradedReason | null {
     // What only looks proves nothing about a store that cannot write.
     if (transaction.dryRun && this.#breaker.state !== 'closed') return 'breaker_open'
-    if (!this.#breaker.admits()) return 'breaker_open'
+    if (!this.admits()) return 'breaker_open'
     const sinceMs = this.#now() - this.#breaker.closedAt
     if (sinceMs > RAMP_MS) return null
     return this.#holdsBack(transaction, sinceMs) ? 'store_returning' : null
@@ -112,13 +117,41 @@ export class SafetyNet {
     return this.#deadlines.set(missed)
   }
 
-  /** Whether something that writes may be asked now: half-open it is the probe. */
+  /**
+   * Whether something that writes may be asked now: half-open it is the probe. A beat that is not answered
+   * has found out already that it would wait in vain, and what is written to a connection that is dead
+   * would keep the client from noticing.
+   */
   admits(): boolean {
+    if (this.#beatsOut > 0 && this.#breaker.state !== 'closed' && this.isBeatOut) return false
     return this.#breaker.admits()
+  }
+
+  beatSent(reply: Promise<unknown>): void {
+    this.#beatsOut++
+    this.#beatAt = this.#now()
+    const settled = () => {
+      this.#beatsOut--
+    }
+    reply.then(settled, settled)
+  }
+
+  get isBeatOut(): boolean {
+    return this.#beatsOut > 0 && this.#now() < this.#beatAt + LONGEST_BEAT_MS
   }
 
   ended(): void {
     this.#inFlight--
+  }
+
+  /** A connection was made, or other servers are in charge: what was refused may be answered now. */
+  reconnected(): void {
+    this.#breaker.probeSoon()
+  }
+
+  /** A beat was answered. */
+  sawAnswer(): void {
+    this.#breaker.sawAnswer()
   }
 
   undecided(): void {

@@ -171,7 +171,7 @@ export class ShardedStore implements LeasingStore {
     const whole = rows.filter(({ family }) => family.shards === 1)
     const split = rows.filter(({ family }) => family.shards > 1)
     const counts = await Promise.all([
-      this.#inner.reset(whole, now),
+      ...(whole.length === 0 ? [] : [this.#inner.reset(whole, now)]),
       ...split.map(async ({ family, value }) => {
         // Whoever's limits cannot be split counts in the whole row.
         const families = [family, ...this.#rules.familiesOf(family)]

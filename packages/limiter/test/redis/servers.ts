@@ -236,7 +236,7 @@ export interface Sentinels {
   stop(): Promise<void>
 }
 
-/** A primary, two replicas, three sentinels that fail over within a second or two. */
+/** A primary, two replicas, three sentinels that fail over within two or three seconds. */
 export async function startSentinels(): Promise<Sentinels> {
   const name = 'main'
   const primary = await RedisServer.start({ args: ['--repl-diskless-sync-delay', '0'] })
@@ -264,7 +264,8 @@ export async function startSentinels(): Promise<Sentinels> {
           `bind ${HOST}`,
           `dir ${folder}`,
           `sentinel monitor ${name} ${HOST} ${primary.port} 2`,
-          `sentinel down-after-milliseconds ${name} 800`,
+          // Sentinels ping a new primary only after a second: told to wait less, they would replace it at once.
+          `sentinel down-after-milliseconds ${name} 1500`,
           `sentinel failover-timeout ${name} 3000`,
           '',
         ].join('\n'),

@@ -369,6 +369,28 @@ describe('a Redis', () => {
     expect((await run('doctor --redis http://x')).code).toBe(2)
   })
 
+  it('that refuses every key while one node of its cluster is gone is found out', async () => {
+    const bus = String(await freePort())
+    const args = ['--cluster-enabled', 'yes', '--cluster-port', bus]
+    const server = await RedisServer.start({ args })
+    await server.admin.cluster('ADDSLOTSRANGE', 0, 16_383)
+    // It does not know its own address yet, and so no client finds it.
+    expect(
+      about(/redis/, await doctor(`--redis redis+cluster://127.0.0.1:${server.port}`)),
+    ).toMatch(/FAIL {2}redis .* does not answer/)
+    await server.admin.config('SET', 'cluster-announce-ip', '127.0.0.1')
+    await until('it serves', async () =>
+      (await server.admin.cluster('INFO')).includes('cluster_state:ok'),
+    )
+    const line = `--redis redis+cluster://127.0.0.1:${server.port}`
+    expect(about(/cluster-require/, await doctor(line))).toContain(
+      'warn  the cluster refuses every key while one node fails over (cluster-require-full-coverage yes)',
+    )
+    await server.admin.config('SET', 'cluster-require-full-coverage', 'no')
+    expect(about(/cluster-require/, await doctor(line))).not.toContain('full-coverage')
+    await server.stop()
+  })
+
   it('that is too old, a replica, or a cluster is found out', async () => {
     const old = await FakeRedis.start({
       redis_version: '6.0.16',

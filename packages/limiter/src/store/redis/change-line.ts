@@ -33,6 +33,8 @@ const script = new Script(CHANGE)
 
 /** Part of a decision that was let through, a probe perhaps. */
 const ALONG_WITH_DECISIONS = new Set([RAISE, CREATE, CLAIM, CONFIRM, UNCLAIM])
+/** What is sent however the store is doing, and says nothing of a single request. */
+const IN_ANY_CASE = new Set([...ALONG_WITH_DECISIONS, BEAT])
 
 export class ChangeLine {
   readonly #calls: ScriptCalls
@@ -144,16 +146,21 @@ export class ChangeLine {
   async #send(operations: readonly Operation[], now: number): Promise<Reply> {
     const { code, slot } = operations[0]!
     const isUsual = this.#safeguard.state === 'closed'
-    if (!isUsual && !ALONG_WITH_DECISIONS.has(code) && !this.#safeguard.admits())
+    if (!isUsual && !IN_ANY_CASE.has(code) && !this.#safeguard.admits())
       throw new StoreFailure('breaker_open', false)
     const sentAt = this.#clock.asking(now)
     const { keys, args } = changeArguments(operations, this.#clock.told, this.#clock.packed)
-    const isTold = code !== RAISE && (code !== BEAT || !isUsual)
+    const isTold = code !== RAISE && code !== BEAT
     // What is given back must not be overtaken by what is asked next.
     const isInFull = this.#places.isCluster && !this.#knowing.has(slot)
+    // A node of a cluster that hangs says nothing of the others.
+    const isWatched = code === BEAT && !this.#places.isCluster
+    const sent = (beat: Promise<unknown>) => this.#safeguard.beatSent(beat)
+    const call = { script, keys, args, isTold, isInFull, ...(isWatched ? { sent } : {}) }
     const reply = await new Promise<Reply>((resolve, reject) =>
-      this.#calls.run({ script, keys, args, isTold, isInFull }, resolve, reject),
+      this.#calls.run(call, resolve, reject),
     )
+    if (code === BEAT) this.#safeguard.sawAnswer()
     this.#knowing.add(slot)
     this.#clock.answered(now, sentAt, reply[0] as number)
     return reply

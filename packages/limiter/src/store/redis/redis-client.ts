@@ -19,6 +19,10 @@ export interface RedisPort {
     keys: readonly string[],
     args: readonly (string | Buffer)[],
   ): Promise<Reply>
+  /** Calls it whenever a connection was made, or other nodes of a cluster are primaries. */
+  onReconnect(hear: () => void): void
+  /** A call failed: the client finds out anew who owns which slot, where it would not do so by itself. */
+  findOwners(): void
 }
 
 /** A client of ioredis or node-redis. */
@@ -31,9 +35,9 @@ type Methods = Record<
   (...args: unknown[]) => unknown
 >
 
-/** At once, so that a connection that was reset is a blip; then less and less often. Milliseconds. */
+/** At once, so that a connection that was reset is a blip; then less often, down to ten times a second. Milliseconds. */
 function reconnectAfter(retries: number): number {
-  return retries <= 1 ? 1 : Math.min(25 * 2 ** retries, 1000)
+  return retries <= 1 ? 1 : Math.min(25 * 2 ** retries, 100)
 }
 
 /** Safe for `new Redis(url, ioredisOptions)`, also with `sentinels`, whose word on a failover is heeded at once. */
@@ -111,20 +115,33 @@ function ioredisPort(client: Methods, isCluster: boolean): RedisPort {
   const evaluate = client.evalBuffer.bind(client) as Send
   const run: RedisPort['run'] = (command, script, keys, args) =>
     (command === 'EVALSHA' ? evalsha : evaluate)(script, keys.length, ...keys, ...args)
-  if (!isCluster) return { isCluster, run }
-  connectEarly(client as unknown as ClusterNodes)
-  return { isCluster, run: (...call) => tellUnsent(run(...call)) }
+  const heard = client as unknown as Heard
+  if (!isCluster)
+    return { isCluster, run, onReconnect: (hear) => heard.on?.('ready', hear), findOwners() {} }
+  const cluster = client as unknown as ClusterNodes
+  connectEarly(cluster)
+  return {
+    isCluster,
+    run: (...call) => tellUnsent(run(...call)),
+    onReconnect: (hear) => onClusterChange(cluster, hear),
+    findOwners: () => findOwners(cluster),
+  }
 }
 
-interface ClusterNode {
+interface Heard {
+  on?(event: string, hear: () => void): unknown
+}
+
+interface ClusterNode extends Heard {
   readonly status: string
-  readonly options: { readonly readOnly?: boolean }
+  readonly options: { readonly readOnly?: boolean; readonly host?: string; readonly port?: number }
   connect(): Promise<unknown>
 }
 
 interface ClusterNodes {
   nodes?(role: 'master'): readonly ClusterNode[]
-  on?(event: '+node', hear: (node: ClusterNode) => void): unknown
+  on?(event: '+node' | 'refresh' | 'ready', hear: (node: ClusterNode) => void): unknown
+  refreshSlotsCache?(): void
 }
 
 /** Clients of several stores are listened to once. */
@@ -140,8 +157,39 @@ function connectEarly(client: ClusterNodes): void {
   const connect = (node: ClusterNode) => {
     if (node.status === 'wait' && node.options.readOnly !== true) node.connect().catch(() => {})
   }
-  for (const node of client.nodes?.('master') ?? []) connect(node)
+  const connectPrimaries = () => {
+    for (const node of client.nodes?.('master') ?? []) connect(node)
+  }
+  connectPrimaries()
   client.on?.('+node', connect)
+  // A replica that was promoted may never have been asked anything.
+  client.on?.('refresh', connectPrimaries)
+}
+
+function onClusterChange(client: ClusterNodes, hear: () => void): void {
+  const names = () =>
+    (client.nodes?.('master') ?? []).map(({ options }) => `${options.host}:${options.port}`)
+  let known = names().sort().join()
+  client.on?.('refresh', () => {
+    const primaries = names().sort().join()
+    if (primaries === known) return
+    known = primaries
+    hear()
+  })
+  client.on?.('+node', (node) => node.on?.('ready', hear))
+  client.on?.('ready', hear)
+}
+
+/** Milliseconds between two looks at who owns which slot. */
+const FIND_OWNERS_MS = 200
+const foundOwnersAt = new WeakMap<ClusterNodes, number>()
+
+/** By itself the client looks every two seconds, and where a node that is there sends it elsewhere. */
+function findOwners(client: ClusterNodes): void {
+  const now = performance.now()
+  if (now < (foundOwnersAt.get(client) ?? Number.NEGATIVE_INFINITY) + FIND_OWNERS_MS) return
+  foundOwnersAt.set(client, now)
+  client.refreshSlotsCache?.()
 }
 
 /** What is said of a command that was not sent, because its node is not connected yet. */
@@ -175,8 +223,12 @@ const AS_BYTES = { typeMapping: { 36: Buffer } }
 
 function nodeRedisPort(client: Methods, isCluster: boolean): RedisPort {
   const send = client.sendCommand.bind(client) as Send
+  const heard = client as unknown as Heard
   return {
     isCluster,
+    onReconnect: (hear) => heard.on?.(isCluster ? 'node-ready' : 'ready', hear),
+    // It looks by itself when a node is gone.
+    findOwners() {},
     run: (command, script, keys, args) => {
       const words = [command, script, String(keys.length), ...keys, ...args]
       return isCluster ? send(keys[0], false, words, AS_BYTES) : send(words, AS_BYTES)

@@ -66,6 +66,7 @@ export class RedisStore implements LeasingStore {
 
   constructor({ port, safeguard, keys, deadlineMs, clock }: RedisStoreParts) {
     this.#safeguard = safeguard
+    port.onReconnect(() => safeguard.reconnected())
     const places = new Places(keys, port.isCluster)
     const calls = new ScriptCalls(port, safeguard)
     const replays = new Replays(places)

@@ -6,6 +6,14 @@ import type { CallWatch, Deadline } from './script-calls.js'
 export interface Safeguard extends CallWatch {
   /** Whether something that writes may be asked now: where Redis is being tried, it is the trial. */
   admits(): boolean
+  /** Something says that Redis may be back: it is tried with the next request. */
+  reconnected(): void
+  /** A beat is on its way: while it is not answered, nothing else is sent on trial. */
+  beatSent(reply: Promise<unknown>): void
+  /** Whether a beat is on its way. */
+  readonly isBeatOut: boolean
+  /** Redis answered a beat, which is sent however it is doing. */
+  sawAnswer(): void
   /** `closed` while Redis is to be asked as usual. */
   readonly state: string
   /** Calls `missed` unless the deadline is met in time: for what takes several calls. */

@@ -46,6 +46,8 @@ export interface ScriptCall {
   readonly isInFull?: boolean
   /** By `performance.now`, where it must be over before its own deadline. */
   readonly notAfter?: number
+  /** Is given the reply of each attempt, which may come long after the deadline. */
+  readonly sent?: (reply: Promise<unknown>) => void
 }
 
 /** Milliseconds before what did not run is sent once more. */
@@ -108,6 +110,7 @@ class RunningCall {
     } catch (error) {
       return failed(error)
     }
+    this.call.sent?.(reply)
     reply.then(this.#answered, failed)
   }
 
@@ -150,6 +153,7 @@ class RunningCall {
     if (this.#isOver) return
     this.#isOver = true
     this.#deadline.meet()
+    this.port.findOwners()
     if (!this.call.isTold) this.watch.ended()
     else if (isTryAgain(failure)) this.watch.undecided()
     else this.watch.failed()

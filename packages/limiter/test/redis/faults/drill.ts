@@ -19,7 +19,7 @@ const workerFile = fileURLToPath(new URL('./worker.mjs', import.meta.url))
 /** Longer than two beats of an instance: they have counted each other. */
 const BEFORE_MS = 4500
 const AFTER_MS = 2500
-/** The breaker lets a probe through after 10 s, and after 20 s if that one failed. */
+/** The breaker lets a probe through after a second, then after two, four, … up to thirty. */
 const LONGEST_RETURN_MS = 45_000
 /** Reports of 250 ms in a row that make an instance well. */
 const WELL_REPORTS = 3

@@ -148,7 +148,11 @@ describe('a history with', () => {
     const [open, failed] = [{ degraded: 'breaker_open' }, { degraded: 'store_unreachable' }]
     const kept = [answer(0, failed), answer(1, open), answer(9000, open), answer(10_001)]
     expect(brokenBreakers(history(kept))).toEqual([])
-    expect(brokenBreakers(history([answer(1, open), answer(5000)]))).toHaveLength(1)
+    const probes = [1000, 2000, 4000, 8000].map((at) => answer(at, failed))
+    expect(brokenBreakers(history([answer(1, open), ...probes]))).toEqual([])
+    const asking = Array.from({ length: 10 }, (_, i) => answer(2 + 20 * i, failed))
+    expect(brokenBreakers(history([answer(1, open), ...asking]))).not.toEqual([])
+    expect(brokenBreakers(history(asking))).toEqual([])
     expect(neverOpened(history(kept), 1)).toEqual([])
     expect(neverOpened(history(kept), 2)).toHaveLength(1)
     const again = history([...kept, answer(10_002, failed)])

@@ -163,20 +163,25 @@ export function wrongByMode({ answers }: History): string[] {
   })
 }
 
-/** Once the breaker has opened, the store is left alone for 10 s: whoever asks is refused at once. */
+/** Milliseconds between two probes on average: clients reconnect, and the pause ends, at most so often. */
+const PROBE_EVERY_MS = 200
+const FIRST_PROBES = 3
+
+/** From when the breaker refused a request until the store answered one, few are sent in vain. */
 export function brokenBreakers(history: History): string[] {
-  const openedAt = new Map<number, number>()
+  const opened = new Map<number, { at: number; sent: number }>()
   const found: string[] = []
   for (const { worker, asked, degraded } of byTime(history)) {
-    const opened = openedAt.get(worker)
-    if (opened === undefined) {
-      if (degraded === 'breaker_open') openedAt.set(worker, asked)
-      continue
+    const open = opened.get(worker)
+    if (degraded === null) opened.delete(worker)
+    else if (degraded === 'breaker_open') opened.set(worker, open ?? { at: asked, sent: 0 })
+    else if (open !== undefined && degraded !== 'store_returning') {
+      open.sent++
+      if (open.sent > FIRST_PROBES + (asked - open.at) / PROBE_EVERY_MS)
+        found.push(
+          `instance ${worker}: ${open.sent} sent within ${asked - open.at} ms after it opened`,
+        )
     }
-    // It had opened a little before anyone was refused, and longer if nobody could ask.
-    const away = stalled(history, worker, opened - 10_000, opened)
-    if (asked - opened < 9500 - away && degraded !== 'breaker_open')
-      found.push(`instance ${worker}: ${degraded ?? 'exact'} ${asked - opened} ms after it opened`)
   }
   return found
 }

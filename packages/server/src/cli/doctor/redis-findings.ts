@@ -23,15 +23,39 @@ export async function redisFindings(text: string): Promise<Finding[]> {
     trouble = error.code ?? (error.lastNodeError ?? error).message
   })
   try {
-    await client.connect()
+    await connected(client)
     const node = client instanceof Cluster ? client.nodes('master')[0]! : client
     const info = readInfo(await node.info())
-    return judge(address, info, await latencyOf(node))
+    const findings = judge(address, info, await latencyOf(node))
+    return info.get('cluster_enabled') === '1' ? [...findings, ...(await coverage(node))] : findings
   } catch (error) {
     return [silence(printRedisAddress(address), trouble || (error as Error).message)]
   } finally {
     client.disconnect()
   }
+}
+
+/** A cluster client whose nodes cannot be found ends without a word: then it does not answer. */
+async function connected(client: Redis | Cluster): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    const give = () => reject(new Error(`no connection within ${WITHIN_MS / 1000} s`))
+    timer = setTimeout(give, WITHIN_MS)
+  })
+  await Promise.race([client.connect(), late]).finally(() => clearTimeout(timer))
+}
+
+/** Whether a node that is gone makes the others refuse too. Nothing is said where the setting may not be read. */
+async function coverage(node: Redis): Promise<Finding[]> {
+  const setting = await node.config('GET', 'cluster-require-full-coverage').catch(() => [])
+  return (setting as string[])[1] === 'yes'
+    ? [
+        warn(
+          'the cluster refuses every key while one node fails over (cluster-require-full-coverage yes)',
+          'redis-cli config set cluster-require-full-coverage no, on every node',
+        ),
+      ]
+    : []
 }
 
 function silence(name: string, why: string): Finding {
