@@ -20,11 +20,13 @@ export type {
   LeaseInput,
   LimitsInput,
   ListEntry,
+  NormalizeInput,
   OverrideInput,
   RuleInput,
   RulesDocument,
 } from './rules/document.js'
 export type { AppliedRule, MatchExplanation, SetAsideRule } from './rules/explain.js'
+export type { Normalize } from './rules/normalize.js'
 export type { Cost, Entry, LeaseTerms, Override, Rule, RuleBook } from './rules/rule.js'
 export { RuleSet } from './rules/rule-set.js'
 export { inSlices, type Pace, type Slices } from './slices.js'

@@ -19,6 +19,9 @@ import { newHoldId } from './transaction.js'
 export interface Explanation extends MatchExplanation {
   /** As a dry run; nothing was taken. */
   readonly decision: Decision
+  /** The resource as it was compared: without its query, and normalised where `isNormalized`. */
+  readonly resource: string
+  readonly isNormalized: boolean
   /** The tier that each scope's rules see, where there is one. */
   readonly tiers: Readonly<Record<string, string>>
   /** What the request costs, by unit. */
@@ -187,7 +190,8 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
     const match = listed
       ? { applied: [], setAside: [], absentScopes: [] }
       : explainMatch(rules, asked, transaction.rules, transaction.now)
-    return { decision, ...match, tiers, cost, revision: this.revision }
+    const { resource, isNormalized } = asked
+    return { decision, resource, isNormalized, ...match, tiers, cost, revision: this.revision }
   }
 
   /** Swaps the rules whole. What subjects have used carries over; throws with every fault, and then changes nothing. */

@@ -33,6 +33,7 @@ describe('any request whatever', () => {
   const FIELDS = [
     'subject',
     'resource',
+    'normalize',
     'method',
     'cost',
     'costs',

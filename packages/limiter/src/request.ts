@@ -4,6 +4,7 @@ import { didYouMean, list, quote } from './faults.js'
 import type { Asked } from './rules/asked.js'
 import type { CompiledRule } from './rules/compiled-rule.js'
 import { type IpAddress, isPlainIpv4, maskWords, parseIp, printIp } from './rules/ip-address.js'
+import { normalizeResource } from './rules/normalize.js'
 import { LONGEST_RESOURCE, withoutQuery } from './rules/pattern.js'
 import type { Plan } from './rules/plan.js'
 import type { RuleSet } from './rules/rule-set.js'
@@ -18,6 +19,8 @@ export interface Request<Scope extends string = string> {
   readonly subject?: Subject<Scope>
   /** The endpoint or thing asked for; a query is not looked at. */
   readonly resource?: string
+  /** Whether the resource is normalised before it is compared; as the rules say (`normalize`) unless given. */
+  readonly normalize?: boolean
   readonly method?: string
   /** Requests to be charged, 1 to 100,000; 1 unless given here or by the rules' costs. */
   readonly cost?: number
@@ -37,6 +40,7 @@ export interface Request<Scope extends string = string> {
 const FIELDS = [
   'subject',
   'resource',
+  'normalize',
   'method',
   'cost',
   'costs',
@@ -64,8 +68,9 @@ export class CheckedRequest implements Asked {
   isPlain = true
   tieredScope = ''
   named: readonly CompiledRule[] | null = null
-  /** Without its query. */
+  /** As it is compared: without its query, and normalised or not. */
   resource = ''
+  isNormalized = false
   /** Upper case; empty if the request names none. */
   method = ''
   tier: string | null = null
@@ -76,11 +81,18 @@ export class CheckedRequest implements Asked {
   /** Throws naming the field. `scopes`: the names that are known. */
   read(request: Request, rules: RuleSet, scopes: ReadonlySet<string>): void {
     requireRequest(request)
-    const { subject, resource, method, tier, dryRun, idempotencyKey, holdId, cost, costs, signal } =
-      request
+    const { subject, resource, normalize, method, tier, dryRun } = request
+    const { idempotencyKey, holdId, cost, costs, signal } = request
     let known = 0
     if (subject !== undefined) known++
     if (resource !== undefined) known++
+    this.isNormalized = rules.normalizesChecks
+    if (normalize !== undefined) {
+      known++
+      if (typeof normalize !== 'boolean')
+        throw badRequest('normalize', `is ${quote(normalize)}; expected true or false`)
+      this.isNormalized = normalize
+    }
     this.method = ''
     if (method !== undefined) {
       known++
@@ -199,17 +211,23 @@ export class CheckedRequest implements Asked {
     if (resource === undefined) this.resource = ''
     else if (typeof resource === 'string') this.resource = resource
     else throw badRequest('resource', `is ${quote(resource)}; expected a text`)
-    const known = rules.knownPlan(this.resource, this.method)
+    if (this.isNormalized) return this.#normalizeResource(rules)
+    const known = rules.written.knownPlan(this.resource, this.method)
     if (known !== undefined) {
       this.plan = known
       return
     }
-    if (this.resource.length > LONGEST_RESOURCE)
-      throw badRequest('resource', `is longer than ${LONGEST_RESOURCE} characters`)
-    if (hasControlCharacters(this.resource))
-      throw badRequest('resource', 'holds control characters')
+    refuseResource(this.resource)
     this.resource = withoutQuery(this.resource)
-    this.plan = rules.plan(this.resource, this.method)
+    this.plan = rules.written.plan(this.resource, this.method)
+  }
+
+  /** The length of the query does not matter: a gateway passes on whatever came. */
+  #normalizeResource(rules: RuleSet): void {
+    const resource = withoutQuery(this.resource)
+    refuseResource(resource)
+    this.resource = normalizeResource(resource, rules.normalize)
+    this.plan = rules.normalized.plan(this.resource, this.method)
   }
 
   #readCosts(cost: number | undefined, costs: Readonly<Record<string, number>>): void {
@@ -224,6 +242,12 @@ export class CheckedRequest implements Asked {
     }
     this.costs = costs
   }
+}
+
+function refuseResource(resource: string): void {
+  if (resource.length > LONGEST_RESOURCE)
+    throw badRequest('resource', `is longer than ${LONGEST_RESOURCE} characters`)
+  if (hasControlCharacters(resource)) throw badRequest('resource', 'holds control characters')
 }
 
 export function requireRequest(request: unknown): void {

@@ -2,7 +2,7 @@
  * What every transport asks: the limiter of a namespace, with each decision seen, and what callers come
  * back with. Transports know this and their own bytes, and nothing of each other.
  */
-import type { HeaderFamily, Request } from '@sluice/limiter'
+import type { HeaderFamily, Limiter, Request } from '@sluice/limiter'
 import type { Answer, DecisionRecord } from '@sluice/limiter/transport'
 import type { Vouchers } from './receipts/vouchers.js'
 import type { Tenant, Tenants } from './tenants.js'
@@ -39,12 +39,19 @@ export class Decisions {
   decide({ limiter, namespace }: Tenant, request: Request): Answer<DecisionRecord> {
     const answer = limiter.decide(request) as Answer<DecisionRecord>
     if (!(answer instanceof Promise)) {
-      this.observer.decided(answer, request, namespace, false)
+      this.observer.decided(answer, observed(answer, request, limiter), namespace, false)
       return answer
     }
     return answer.then((decision) => {
-      this.observer.decided(decision, request, namespace, true)
+      this.observer.decided(decision, observed(decision, request, limiter), namespace, true)
       return decision
     })
   }
+}
+
+/** The resources of denials are recorded as they were compared, so that all spellings are one. */
+function observed(decision: DecisionRecord, request: Request, { rules }: Limiter): Request {
+  if (decision.allowed || request.resource === undefined) return request
+  if (!(request.normalize ?? rules.normalizesChecks)) return request
+  return { ...request, resource: rules.normalizedResource(request.resource) }
 }

@@ -19,6 +19,8 @@ export interface Asked {
   readonly counted: readonly string[]
   /** The `ip` scope's address, if CIDRs must be compared. */
   readonly address: IpAddress | null
+  /** Its resource was normalised, and is compared with normalised patterns. */
+  readonly isNormalized: boolean
   /** What can apply to its resource and method. */
   readonly plan: Plan
   /** The bits of its scopes in the plan, and whether nothing else about it matters to which rules apply. */

@@ -26,6 +26,9 @@ export interface RuleSetParts {
   readonly families: ReadonlyMap<string, Family>
   readonly patterns: PatternTrie<PatternRules>
   readonly costs: PatternTrie<PatternCosts>
+  /** The same by normalised patterns; the very same where no pattern changes by it. */
+  readonly normalPatterns: PatternTrie<PatternRules>
+  readonly normalCosts: PatternTrie<PatternCosts>
   readonly blocks: SubjectList
   readonly exemptions: SubjectList
   readonly scopes: ReadonlySet<string>
@@ -67,8 +70,9 @@ export function* assemble(book: RuleBook, before: RuleSetParts | null): Slices<R
     byName.set(defaultRule.name, defaultRule)
     scopes.add(defaultRule.scope)
   }
-  const costs = new PatternTrie<PatternCosts>()
-  for (const cost of book.costs) costs.getOrAdd(cost.pattern, () => ({ list: [] })).list.push(cost)
+  const normalPatterns = yield* normalPatternsOf(patterns, rules)
+  const costs = costsOf(book.costs, ({ pattern }) => pattern)
+  const normalCosts = normalCostsOf(book.costs) ?? costs
   yield* override(book, all)
   const blocks = yield* SubjectList.assemble(book.blocks)
   const exemptions = yield* SubjectList.assemble(book.exemptions)
@@ -83,6 +87,8 @@ export function* assemble(book: RuleBook, before: RuleSetParts | null): Slices<R
     families,
     patterns,
     costs,
+    normalPatterns,
+    normalCosts,
     blocks,
     exemptions,
     scopes,
@@ -158,6 +164,49 @@ function* patternsAfter(
   for (const { pattern, rules: found } of again.values())
     patterns.set(pattern, found.scopes.size === 0 ? undefined : found)
   return patterns
+}
+
+/** Patterns that are not normalised already are filed under what they become, beside what is there. */
+function* normalPatternsOf(
+  patterns: PatternTrie<PatternRules>,
+  rules: readonly CompiledRule[],
+): Slices<PatternTrie<PatternRules>> {
+  const moved = new Map<string, { pattern: Pattern; rules: PatternRules }>()
+  let looked = 0
+  for (const compiled of rules) {
+    if (++looked % (STEP * 10) === 0) yield
+    const { enabled, normalPattern } = compiled.rule
+    if (!enabled || normalPattern === null) continue
+    const key = patternKey(normalPattern)
+    let found = moved.get(key)
+    if (found === undefined) {
+      found = { pattern: normalPattern, rules: new PatternRules() }
+      moved.set(key, found)
+      for (const kept of patterns.get(normalPattern) ?? []) found.rules.add(kept)
+    }
+    found.rules.add(compiled)
+  }
+  if (moved.size === 0) return patterns
+  // What is filed under its own spelling may stay there: no normalised resource is spelled so.
+  const normal = new PatternTrie(patterns)
+  for (const { pattern, rules: found } of moved.values()) normal.set(pattern, found)
+  return normal
+}
+
+function costsOf(
+  costs: readonly Cost[],
+  patternOf: (cost: Cost) => Pattern,
+): PatternTrie<PatternCosts> {
+  const trie = new PatternTrie<PatternCosts>()
+  for (const cost of costs) trie.getOrAdd(patternOf(cost), () => ({ list: [] })).list.push(cost)
+  return trie
+}
+
+/** Of costs that become equal the highest comes first, and so is charged; null where none changes. */
+function normalCostsOf(costs: readonly Cost[]): PatternTrie<PatternCosts> | null {
+  if (costs.every(({ normalPattern }) => normalPattern === null)) return null
+  const sorted = costs.toSorted((a, b) => b.cost - a.cost)
+  return costsOf(sorted, ({ pattern, normalPattern }) => normalPattern ?? pattern)
 }
 
 /** Each override becomes a variant of the rule it names, or of every tier of it. */

@@ -51,11 +51,9 @@ function isScarce(burst: number, shards: number, cost: number): boolean {
   return shards > 1 && burst / shards < EASE * cost
 }
 
-/** Some request is charged this cost and counted by this rule. */
+/** Some request is charged this cost and counted by this rule, by patterns as written or normalised. */
 function canMeet(compiled: CompiledRule, cost: Cost, rules: RuleSet): boolean {
-  const resources = commonExamples(compiled.rule.pattern, cost.pattern)
-  const plans = resources.flatMap((resource) => rules.everyPlan(resource))
-  return plans.some((plan) => {
+  return plansOfBoth(compiled.rule, cost, rules).some((plan) => {
     const method = plan.method === '' ? OTHER_METHOD : plan.method
     if (!matchesMethod(compiled.rule.methods, method)) return false
     if (!matchesMethod(cost.methods, method) || plan.costs.get(cost.unit) !== cost.cost)
@@ -65,6 +63,18 @@ function canMeet(compiled: CompiledRule, cost: Cost, rules: RuleSet): boolean {
       select({ asked, defaultRule: rules.defaultRule, tierOf }).includes(compiled),
     )
   })
+}
+
+function plansOfBoth(rule: Rule, cost: Cost, { written, normalized }: RuleSet): Plan[] {
+  const plans = commonExamples(rule.pattern, cost.pattern).flatMap((resource) =>
+    written.everyPlan(resource),
+  )
+  if (rule.normalPattern === null && cost.normalPattern === null) return plans
+  const normal = commonExamples(
+    rule.normalPattern ?? rule.pattern,
+    cost.normalPattern ?? cost.pattern,
+  )
+  return [...plans, ...normal.flatMap((resource) => normalized.everyPlan(resource))]
 }
 
 /** Requests that the rule was made for: with its value (of a network the ends) and its tier, and no other scope. */
@@ -78,6 +88,7 @@ function examplesOf({ rule }: CompiledRule, plan: Plan): Asked[] {
     values: [value],
     counted: [value],
     address,
+    isNormalized: false,
     bits: 0,
     isPlain: false,
     named: null,

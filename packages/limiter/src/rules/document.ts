@@ -48,6 +48,18 @@ export interface LeaseSizes {
 }
 export type LeaseInput = boolean | 'on' | 'off' | LeaseSizes
 
+type Switch = boolean | 'on' | 'off'
+
+/** How resources that begin with `/` are brought into one spelling before they are compared. */
+export interface NormalizeInput {
+  /** For checks too; off unless given, or `fold_case` is on, or `trailing_slash` is given. */
+  readonly checks?: Switch
+  /** Whether `/a/` is `/a`; `drop` unless given. */
+  readonly trailing_slash?: 'drop' | 'keep'
+  /** Whether `/A` is `/a`; off unless given. */
+  readonly fold_case?: Switch
+}
+
 /** `scope:value`, or the two with an end and a reason. For `ip` the value may be a CIDR. */
 export type ListEntry =
   | `${string}:${string}`
@@ -73,6 +85,7 @@ export interface RulesDocument<Scope extends string = string> {
   /** Of calendar windows that name none; UTC unless given. */
   readonly timezone?: string
   readonly defaults?: { readonly failure_mode?: FailureMode; readonly ipv6_prefix?: number }
+  readonly normalize?: NormalizeInput
   /** Scopes that requests may name though no rule does. */
   readonly scopes?: readonly Scope[]
   /** Applies where no rule of a scope other than `global` does. */

@@ -3,6 +3,7 @@ import { printLimit } from '../limits/limit.js'
 import { type Asked, countedValue } from './asked.js'
 import type { CompiledRule } from './compiled-rule.js'
 import { patternKey } from './pattern.js'
+import type { Rule } from './rule.js'
 import type { RuleSet } from './rule-set.js'
 import { candidates, hasUnit } from './select.js'
 
@@ -101,17 +102,22 @@ function whyNot(
     return loser.rule.additive ? other.family === loser.family : other.shadow === loser.shadow
   })
   if (winner === undefined) return { ...what, by: null, why: 'does not apply' }
-  return { ...what, by: winner.name, why: beats(winner, loser) }
+  return { ...what, by: winner.name, why: beats(winner, loser, asked.isNormalized) }
 }
 
 /** The first thing in which the winner is more specific. */
-function beats({ rule: winner }: CompiledRule, { rule: loser }: CompiledRule): string {
+function beats(
+  { rule: winner }: CompiledRule,
+  { rule: loser }: CompiledRule,
+  isNormalized: boolean,
+): string {
+  const keyOf = ({ pattern, normalPattern }: Rule) =>
+    patternKey(isNormalized ? (normalPattern ?? pattern) : pattern)
   const of = (what: string, other: string) => `${what} of ${winner.name} beats ${other}`
   if (winner.value !== null && loser.value === null) return of('the named value', 'any value')
   if (JSON.stringify(winner.value) !== JSON.stringify(loser.value))
     return of('the narrower value', 'a wider network')
-  if (patternKey(winner.pattern) !== patternKey(loser.pattern))
-    return of(winner.resource, loser.resource)
+  if (keyOf(winner) !== keyOf(loser)) return of(winner.resource, loser.resource)
   if (winner.methods !== null && loser.methods === null)
     return of(winner.methods.join('|'), 'any method')
   if (winner.tier !== null && loser.tier === null) return of(`tier ${winner.tier}`, 'no tier')

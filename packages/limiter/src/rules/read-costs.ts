@@ -2,14 +2,25 @@
 import { type Fault, quote } from '../faults.js'
 import { isFields } from '../field-reader.js'
 import { AMOUNT_RANGE, isAmount } from '../limits/amount.js'
+import { type Normalize, normalizePattern } from './normalize.js'
 import { parsePattern, patternKey } from './pattern.js'
 import { sortedMethods, splitMethods } from './read-rule.js'
 import type { Cost } from './rule.js'
 import { METHOD, UNIT } from './words.js'
 
-export function readCosts(table: readonly [string, unknown][], faults: Fault[]): Cost[] {
+export interface CostContext {
+  readonly normalize: Normalize
+  readonly faults: Fault[]
+  readonly warnings: string[]
+}
+
+export function readCosts(
+  table: readonly [string, unknown][],
+  { normalize, faults, warnings }: CostContext,
+): Cost[] {
   const read: Cost[] = []
   const seen = new Set<string>()
+  const normal = new Map<string, Cost>()
   for (const [key, written] of table) {
     const refuse = (message: string) => faults.push({ path: `costs.${key}`, message })
     const { methods, resource } = splitMethods(key)
@@ -29,10 +40,27 @@ export function readCosts(table: readonly [string, unknown][], faults: Fault[]):
         refuse(`${quote(cost)} is not ${AMOUNT_RANGE}`)
         continue
       }
-      const place = JSON.stringify([patternKey(pattern), sortedMethods(methods), unit])
+      const normalPattern = normalizePattern(pattern, normalize)
+      const one = {
+        key,
+        resource,
+        pattern,
+        normalPattern,
+        methods: sortedMethods(methods),
+        unit,
+        cost,
+      }
+      const place = JSON.stringify([patternKey(pattern), one.methods, unit])
       if (seen.has(place)) refuse('has a cost already')
       seen.add(place)
-      read.push({ key, resource, pattern, methods: sortedMethods(methods), unit, cost })
+      read.push(one)
+      const normalPlace = JSON.stringify([patternKey(normalPattern ?? pattern), one.methods, unit])
+      const twin = normal.get(normalPlace)
+      if (twin !== undefined && patternKey(twin.pattern) !== patternKey(pattern))
+        warnings.push(
+          `costs.${key}: is the same as ${twin.key} once resources are normalised; the higher cost is charged then`,
+        )
+      normal.set(normalPlace, one)
     }
   }
   return read

@@ -4,8 +4,10 @@ import { FieldReader, type Fields } from '../field-reader.js'
 import { isAmount } from '../limits/amount.js'
 import { readTimeZone } from '../limits/long-form.js'
 import type { FailureMode } from './document.js'
+import { NORMALIZE_DEFAULTS, type Normalize } from './normalize.js'
 import { patternKey } from './pattern.js'
 import { readCosts } from './read-costs.js'
+import { readNormalize } from './read-normalize.js'
 import { DEFAULT_RULE, type ReadContext, readLimits, readRule, refuseSplit } from './read-rule.js'
 import type { Entry, Override, Rule, RuleBook } from './rule.js'
 import { NAMESPACE, parseTime, readValue, SCOPE, TIER } from './words.js'
@@ -16,6 +18,7 @@ export const DOCUMENT_FIELDS = [
   'namespace',
   'timezone',
   'defaults',
+  'normalize',
   'scopes',
   'default_rule',
   'tiers',
@@ -31,6 +34,7 @@ class DocumentReader implements ReadContext {
   readonly warnings: string[] = []
   timezone = 'UTC'
   failureMode: FailureMode = 'local'
+  normalize: Normalize = NORMALIZE_DEFAULTS
   order = 0
 
   object(value: unknown, path: string, what: string): [string, unknown][] | undefined {
@@ -59,20 +63,19 @@ class DocumentReader implements ReadContext {
       reader.fault('namespace', `${quote(namespace)} is not a namespace's name`)
     this.timezone = readTimeZone(reader) ?? 'UTC'
     const ipv6Prefix = this.#readDefaults(reader)
+    this.normalize = readNormalize(reader)
     const rules = this.#readRules(reader)
     const defaultRule = this.#readDefaultRule(reader)
     return {
       namespace,
       ipv6Prefix,
+      normalize: this.normalize,
       scopes: this.#readScopes(reader),
       rules,
       defaultRule,
       tiers: this.#readTiers(reader),
       overrides: this.#readOverrides(reader, [...rules, defaultRule]),
-      costs: readCosts(
-        this.object(reader.get('costs'), 'costs', 'costs by resource') ?? [],
-        this.faults,
-      ),
+      costs: readCosts(this.object(reader.get('costs'), 'costs', 'costs by resource') ?? [], this),
       exemptions: this.#readEntries(reader, 'exemptions'),
       blocks: this.#readEntries(reader, 'blocks'),
       warnings: this.warnings,
@@ -147,13 +150,13 @@ class DocumentReader implements ReadContext {
         rule.scope,
         value,
         rule.tier,
-        patternKey(rule.pattern),
+        patternKey(rule.normalPattern ?? rule.pattern),
         rule.methods,
         rule.shadow,
       ])
       const twin = byPlace.get(place)
       if (twin !== undefined) {
-        const message = `governs the same requests as ${twin.name}; put the limits into one rule, or make one additive`
+        const message = `governs the same requests as ${twin.name}${whenNormalized(rule, twin)}; put the limits into one rule, or make one additive`
         this.faults.push({ path, message })
       }
       byPlace.set(place, rule)
@@ -295,6 +298,12 @@ class DocumentReader implements ReadContext {
     else if (named.scope !== scope)
       fields.fault('scope', `is ${quote(scope)}, and ${name} counts by ${named.scope}`)
   }
+}
+
+/** Says why two rules are the same that are written differently. */
+function whenNormalized({ pattern, resource }: Rule, twin: Rule): string {
+  if (patternKey(pattern) === patternKey(twin.pattern)) return ''
+  return ` once resources are normalised: ${quote(resource)} and ${quote(twin.resource)} are one`
 }
 
 /** By name and by family; of a family the first. */

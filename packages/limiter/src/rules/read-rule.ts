@@ -7,6 +7,7 @@ import { readLongForm } from '../limits/long-form.js'
 import { MOST_SHARDS, splitFault } from '../limits/split.js'
 import type { FailureMode } from './document.js'
 import { readLease, strictBecause } from './lease-terms.js'
+import { type Normalize, normalizePattern } from './normalize.js'
 import { parsePattern } from './pattern.js'
 import type { Rule } from './rule.js'
 import { METHOD, NAME, readValue, SCOPE, TIER, UNIT } from './words.js'
@@ -40,6 +41,7 @@ export const DEFAULT_RULE = 'default'
 export interface ReadContext {
   readonly timezone: string
   readonly failureMode: FailureMode
+  readonly normalize: Normalize
   readonly warnings: string[]
   order: number
   /** The entries of an object, or undefined after noting that it is none. */
@@ -77,7 +79,7 @@ export function readRule(name: string, reader: FieldReader, context: ReadContext
     scope: scope ?? '',
     value: readRuleValue(reader, scope ?? ''),
     tier,
-    ...readResource(reader),
+    ...readResource(reader, context.normalize),
     limits,
     additive: reader.flag('additive'),
     unit: readUnit(reader),
@@ -173,7 +175,7 @@ function readRollout(reader: FieldReader): number {
   return 100
 }
 
-type Resource = Pick<Rule, 'resource' | 'pattern' | 'methods'>
+type Resource = Pick<Rule, 'resource' | 'pattern' | 'normalPattern' | 'methods'>
 
 /** `resource` may start with methods: `GET /x`, `GET|HEAD /x`. */
 export function splitMethods(text: string): { methods: string[] | null; resource: string } {
@@ -182,7 +184,7 @@ export function splitMethods(text: string): { methods: string[] | null; resource
   return { methods: match[1]!.split('|'), resource: match[2]! }
 }
 
-function readResource(reader: FieldReader): Resource {
+function readResource(reader: FieldReader, normalize: Normalize): Resource {
   const split = splitMethods(reader.text('resource') ?? '*')
   const stated = reader.get('methods')
   let methods = split.methods
@@ -202,11 +204,13 @@ function readResource(reader: FieldReader): Resource {
         `${quote(method)} is not a method`,
       )
   }
-  const pattern = parsePattern(split.resource)
-  if (typeof pattern === 'string') reader.fault('resource', `${quote(split.resource)} ${pattern}`)
+  const parsed = parsePattern(split.resource)
+  if (typeof parsed === 'string') reader.fault('resource', `${quote(split.resource)} ${parsed}`)
+  const pattern = typeof parsed === 'string' ? [] : parsed
   return {
     resource: split.resource,
-    pattern: typeof pattern === 'string' ? [] : pattern,
+    pattern,
+    normalPattern: normalizePattern(pattern, normalize),
     methods: sortedMethods(methods),
   }
 }

@@ -38,6 +38,7 @@ export function recall(remembered: RememberedRule, rules: RuleSet): CompiledRule
     tier: null,
     resource: '*',
     pattern: ['rest' as const],
+    normalPattern: null,
     methods: null,
     limits: limits.map(limitOf),
     additive: false,

@@ -1,47 +1,27 @@
-/**
- * Rules, compiled: immutable, and swapped whole. Matching costs the length of the resource and the
- * number of patterns that match it, not the number of rules; a small cache by resource makes it cost
- * a lookup.
- */
+/** Rules, compiled: immutable, and swapped whole. What can apply to a resource is found by a planner. */
 import { invalidRules } from '../errors.js'
 import { drain, type Slices } from '../slices.js'
 import type { Asked } from './asked.js'
-import { assemble, type PatternCosts, type RuleSetParts } from './assembly.js'
+import { assemble, type RuleSetParts } from './assembly.js'
 import { checkCosts } from './check-costs.js'
 import type { CompiledRule, Family } from './compiled-rule.js'
 import type { RulesDocument } from './document.js'
-import type { PatternTrie } from './pattern-trie.js'
-import { type Combinations, combinationsOf, OTHER_METHOD, type PatternRules, Plan } from './plan.js'
+import { type Normalize, normalizeResource } from './normalize.js'
+import { type Combinations, combinationsOf } from './plan.js'
 import { readDocument } from './read-document.js'
-import type { Cost, RuleBook } from './rule.js'
+import { ResourcePlanner } from './resource-planner.js'
+import type { RuleBook } from './rule.js'
 import { select } from './select.js'
 import type { SubjectList } from './subject-list.js'
-import { TwoGenerations } from './two-generations.js'
-
-/** Plans of one combination of patterns, by method; methods that no rule states share one. */
-interface ResourcePlans {
-  readonly patterns: readonly PatternRules[]
-  readonly costs: readonly Cost[]
-  readonly stated: ReadonlySet<string>
-  readonly byMethod: Map<string, Plan>
-  /** The one plan, where no method is stated. */
-  readonly only: Plan | null
-}
-
-/** How many combinations of patterns are remembered, besides two a rule. */
-const MOST_COMBINATIONS = 4096
-
-/** A combination of patterns, found by one part after the other. */
-interface Combination {
-  readonly next: Map<object, Combination>
-  plans: ResourcePlans | undefined
-}
 
 export class RuleSet {
   /** The document as it was checked and understood. */
   readonly book: RuleBook
   readonly namespace: string
   readonly ipv6Prefix: number
+  readonly normalize: Normalize
+  /** The resources of requests that do not say are normalised. */
+  readonly normalizesChecks: boolean
   readonly warnings: readonly string[]
   readonly rules: readonly CompiledRule[]
   /** The default rule too. */
@@ -60,11 +40,10 @@ export class RuleSet {
   readonly #parts: RuleSetParts
   readonly #tiers: RuleBook['tiers']
   readonly #byName: ReadonlyMap<string, CompiledRule>
-  readonly #patterns: PatternTrie<PatternRules>
-  readonly #costs: PatternTrie<PatternCosts>
-  readonly #byResource = new TwoGenerations<string, ResourcePlans>(4096)
-  readonly #byPatterns: Combination = { next: new Map(), plans: undefined }
-  #combinations = 0
+  /** Plans by the patterns as they are written. */
+  readonly written: ResourcePlanner
+  /** Plans by the patterns as they are normalised: for resources that are. */
+  readonly normalized: ResourcePlanner
 
   private constructor(parts: RuleSetParts) {
     const { book } = parts
@@ -72,6 +51,8 @@ export class RuleSet {
     this.book = book
     this.namespace = book.namespace
     this.ipv6Prefix = book.ipv6Prefix
+    this.normalize = book.normalize
+    this.normalizesChecks = book.normalize.checks
     this.warnings = book.warnings
     this.rules = parts.rules
     this.all = parts.all
@@ -84,8 +65,18 @@ export class RuleSet {
     this.usesCidrs = parts.usesCidrs
     this.#tiers = book.tiers
     this.#byName = parts.byName
-    this.#patterns = parts.patterns
-    this.#costs = parts.costs
+    const { defaultRule, patterns, costs, normalPatterns, normalCosts } = parts
+    const ruleCount = parts.rules.length
+    this.written = new ResourcePlanner({ patterns, costs, defaultRule, ruleCount })
+    this.normalized =
+      normalPatterns === patterns && normalCosts === costs
+        ? this.written
+        : new ResourcePlanner({
+            patterns: normalPatterns,
+            costs: normalCosts,
+            defaultRule,
+            ruleCount,
+          })
   }
 
   /** Throws with every fault. */
@@ -119,68 +110,9 @@ export class RuleSet {
     return this.#byName.get(name)
   }
 
-  /** The plan of a resource that was asked for not long ago; undefined if it was not. */
-  knownPlan(resource: string, method: string): Plan | undefined {
-    const plans = this.#byResource.get(resource)
-    return plans === undefined ? undefined : this.#planOf(plans, method)
-  }
-
-  /** What can apply to a resource (without its query) and method (upper case; empty for none). */
-  plan(resource: string, method: string): Plan {
-    let plans = this.#byResource.get(resource)
-    if (plans === undefined) {
-      plans = this.#plansOf(resource)
-      this.#byResource.set(resource, plans)
-    }
-    return this.#planOf(plans, method)
-  }
-
-  #planOf(plans: ResourcePlans, method: string): Plan {
-    if (plans.only !== null) return plans.only
-    const key = method === '' || plans.stated.has(method) ? method : OTHER_METHOD
-    let plan = plans.byMethod.get(key)
-    if (plan === undefined) {
-      plan = new Plan(plans.patterns, plans.costs, key, this.defaultRule)
-      plans.byMethod.set(key, plan)
-    }
-    return plan
-  }
-
-  #plansOf(resource: string): ResourcePlans {
-    const patterns = this.#patterns.match(resource)
-    const costs = this.#costs.match(resource)
-    let node = this.#byPatterns
-    for (const pattern of patterns) node = this.#nextOf(node, pattern)
-    for (const cost of costs) node = this.#nextOf(node, cost)
-    node.plans ??= this.#newPlans(patterns, costs)
-    return node.plans
-  }
-
-  #nextOf(node: Combination, part: object): Combination {
-    const known = node.next.get(part)
-    if (known !== undefined) return known
-    const next: Combination = { next: new Map(), plans: undefined }
-    if (this.#combinations++ >= MOST_COMBINATIONS + 2 * this.rules.length) {
-      this.#byPatterns.next.clear()
-      this.#combinations = 0
-    }
-    node.next.set(part, next)
-    return next
-  }
-
-  #newPlans(patterns: readonly PatternRules[], costs: readonly PatternCosts[]): ResourcePlans {
-    const byMethod = (a: Cost, b: Cost) => Number(a.methods === null) - Number(b.methods === null)
-    const flat = costs.flatMap(({ list }) => list.toSorted(byMethod))
-    const stated = new Set(flat.flatMap((cost) => cost.methods ?? []))
-    for (const pattern of patterns) for (const method of pattern.methods) stated.add(method)
-    const only = stated.size > 0 ? null : new Plan(patterns, flat, '', this.defaultRule)
-    return { patterns, costs: flat, stated, byMethod: new Map<string, Plan>(), only }
-  }
-
-  /** The plans of a resource for every method that matters there; the resource itself is not kept. */
-  everyPlan(resource: string): Plan[] {
-    const plans = this.#plansOf(resource)
-    return [...plans.stated, OTHER_METHOD].map((method) => this.#planOf(plans, method))
+  /** A resource as it is compared where it is normalised. */
+  normalizedResource(resource: string): string {
+    return normalizeResource(resource, this.normalize)
   }
 
   /** The rules that apply to what was asked, at `now` (overrides end), in the document's order. */

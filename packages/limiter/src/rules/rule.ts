@@ -2,6 +2,7 @@
 import type { Limit } from '../limits/limit.js'
 import type { FailureMode } from './document.js'
 import type { Cidr } from './ip-address.js'
+import type { Normalize } from './normalize.js'
 import type { Pattern } from './pattern.js'
 
 export interface Rule {
@@ -15,6 +16,8 @@ export interface Rule {
   /** As written, without methods. */
   readonly resource: string
   readonly pattern: Pattern
+  /** What a normalised resource is compared with; null where that is the pattern itself. */
+  readonly normalPattern: Pattern | null
   /** Upper case, sorted; null for all. */
   readonly methods: readonly string[] | null
   readonly limits: readonly Limit[]
@@ -61,6 +64,8 @@ export interface Cost {
   readonly key: string
   readonly resource: string
   readonly pattern: Pattern
+  /** As of a rule. */
+  readonly normalPattern: Pattern | null
   readonly methods: readonly string[] | null
   readonly unit: string
   readonly cost: number
@@ -70,6 +75,7 @@ export interface Cost {
 export interface RuleBook {
   readonly namespace: string
   readonly ipv6Prefix: number
+  readonly normalize: Normalize
   readonly scopes: readonly string[]
   readonly rules: readonly Rule[]
   readonly defaultRule: Rule | null

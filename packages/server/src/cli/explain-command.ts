@@ -9,6 +9,10 @@ import { type Cell, printTable } from './table.js'
 import type { Terminal } from './terminal.js'
 import { exitOf, explanationOf, outcomeOf, type WireExplanation, wordsOf } from './wire-decision.js'
 
+interface ExplainOptions extends AskOptions {
+  readonly normalize?: boolean
+}
+
 export function addExplain(program: Command, terminal: Terminal, setExitCode: SetExitCode): void {
   addRequestArguments(
     program
@@ -20,9 +24,11 @@ export function addExplain(program: Command, terminal: Terminal, setExitCode: Se
       .usage('<scope:value...> [METHOD] [/path] [options]'),
   )
     .option(...BY_FILE)
-    .action(async (words: string[], options: AskOptions, command: Command) => {
+    .option('--normalize', 'normalise the resource first, as GET /v1/auth does')
+    .action(async (words: string[], options: ExplainOptions, command: Command) => {
       const globals = globalsOf(command, terminal)
-      const body = withNamespace(readRequest(words, options), globals)
+      const request = withNamespace(readRequest(words, options), globals)
+      const body = options.normalize === true ? { ...request, normalize: true } : request
       const decider = await deciderOf(options, globals, terminal)
       const answer = await decider.post('/v1/explain', body)
       const explanation = explanationOf(answer.body)
@@ -84,7 +90,8 @@ function leftOf({ decision }: WireExplanation, rule: string): string {
   return `${left.map(({ remaining }) => remaining ?? '?').join(', ')} left`
 }
 
-function footOf({ tiers, cost, revision }: WireExplanation): string {
+function footOf({ resource, normalized, tiers, cost, revision }: WireExplanation): string {
+  const compared = normalized === true ? `normalised to ${resource}, ` : ''
   const names = new Set(Object.values(tiers ?? {}))
   const each = Object.entries(tiers ?? {}).map(([scope, tier]) => `${tier} (${scope})`)
   const tier =
@@ -92,5 +99,5 @@ function footOf({ tiers, cost, revision }: WireExplanation): string {
   const { requests, ...others } = cost ?? {}
   const units = Object.entries(others).map(([unit, amount]) => `${amount} ${unit}`)
   const costs = [...(requests === undefined ? [] : [String(requests)]), ...units]
-  return `${tier}, cost ${costs.length === 0 ? '0' : costs.join(' + ')}, revision ${revision}`
+  return `${compared}${tier}, cost ${costs.length === 0 ? '0' : costs.join(' + ')}, revision ${revision}`
 }

@@ -88,6 +88,8 @@ function unitOf({ limits, rule }: WireDecision): string {
 
 export interface WireExplanation {
   readonly decision: WireDecision
+  readonly resource?: string
+  readonly normalized?: boolean
   readonly applied: readonly {
     rule: string
     scope: string

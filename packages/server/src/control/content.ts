@@ -104,19 +104,29 @@ export function hash(what: unknown): string {
 }
 
 export function settingsOf(document: RulesDocument): NamespaceSettings {
-  const { timezone, defaults, scopes, default_rule } = document
+  const { timezone, defaults, normalize, scopes, default_rule } = document
   return {
     ...(timezone === undefined ? {} : { timezone }),
     ...(defaults === undefined ? {} : { defaults }),
+    ...(normalize === undefined ? {} : { normalize }),
     ...(scopes === undefined ? {} : { scopes }),
     ...(default_rule === undefined ? {} : { default_rule }),
   }
 }
 
+type RulePlace = Pick<RuleRow, 'scope' | 'value' | 'tier' | 'methods' | 'shadow'> & {
+  readonly patternKey: string
+}
+
+/** Equal for rules that govern the same requests. */
+export function placeOf({ scope, value, tier, patternKey: key, methods, shadow }: RulePlace) {
+  return hash([scope, value, tier, key, methods, shadow])
+}
+
 function ruleRow(rule: Rule, raw: RuleInput): RuleRow {
   const { name, family, scope, tier, resource, methods, additive, enabled, shadow, unit } = rule
   const value = valueText(rule.value)
-  const place = hash([scope, value, tier, patternKey(rule.pattern), methods, shadow])
+  const place = placeOf({ ...rule, value, patternKey: patternKey(rule.pattern) })
   const least_burst = leastBurst(rule.limits)
   const columns = { name, family, scope, value, tier, resource, methods, additive, enabled, shadow }
   return { ...columns, unit, least_burst, place, body: bodyOf(rule, raw) }

@@ -1,7 +1,6 @@
 /** The rules of the control plane: each with every version that it ever had. */
 import { randomUUID } from 'node:crypto'
 import type { FailureMode, RuleInput } from '@sluice/limiter'
-import { quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
 import { type Caller, namespaceOf } from '../security/caller.js'
 import type { RuleRow } from './content.js'
@@ -22,6 +21,7 @@ import type { Sql } from './database.js'
 import { keepWhole } from './keep-whole.js'
 import { type Fields, familyOf, patchedRule, readRuleBody } from './rule-body.js'
 import { deleteRules, putRules } from './rule-tables.js'
+import { refuseTwins } from './twin-rules.js'
 import type { Writing } from './writing.js'
 
 /** As API callers see it. */
@@ -98,7 +98,7 @@ export function rulesPart(context: ControlContext) {
       const { settings } = await beginNamespace(writing, namespace)
       const kin = await kinOf(writing.sql, namespace, body)
       const row = readRuleBody(body, { settings, kin, fixed: { namespace } })
-      await refuseTwins(writing.sql, namespace, row, null)
+      await refuseTwins(writing.sql, { namespace, settings }, row, null)
       const record = newRecord(row, writing, {
         id: randomUUID(),
         namespace,
@@ -126,7 +126,7 @@ export function rulesPart(context: ControlContext) {
       const wanted = body(before)
       const kin = (await kinOf(writing.sql, namespace, wanted)).filter((one) => one.id !== id)
       const row = readRuleBody(wanted, { settings, kin, fixed: wireRule(before) })
-      await refuseTwins(writing.sql, namespace, row, id)
+      await refuseTwins(writing.sql, { namespace, settings }, row, id)
       const record = newRecord(row, writing, { ...before, version: before.version + 1 })
       return store(writing, 'rule.change', before, record, row)
     })
@@ -187,7 +187,7 @@ export function rulesPart(context: ControlContext) {
       const body = { name: wanted.name, ...wanted.body }
       const kin = (await kinOf(sql, namespace, body)).filter((one) => one.id !== id)
       const row = readRuleBody(body, { settings, kin, fixed: {} })
-      await refuseTwins(sql, namespace, row, id)
+      await refuseTwins(sql, { namespace, settings }, row, id)
       const before = newest.deleted ? null : await recordOf(sql, caller, id)
       const record = newRecord(row, writing, { ...newest, version: newest.version + 1 })
       return store(writing, 'rule.rollback', before, record, row)
@@ -234,28 +234,6 @@ async function kinOf(sql: Sql, namespace: string, body: Fields): Promise<KinReco
     'SELECT id, name, body FROM sluice.rules WHERE namespace = $1 AND family = $2 ORDER BY position',
     [namespace, family],
   )
-}
-
-/** Writers come one after the other, so what is not there now will not be when this one is done. */
-async function refuseTwins(
-  sql: Sql,
-  namespace: string,
-  row: RuleRow,
-  id: string | null,
-): Promise<void> {
-  const contests = !row.additive && row.enabled
-  const others = await sql.query<{ id: string; name: string }>(
-    `SELECT id, name FROM sluice.rules WHERE namespace = $1 AND (name = $2
-      OR ($3 AND place = $4 AND NOT additive AND enabled)) ORDER BY name = $2 DESC`,
-    [namespace, row.name, contests, row.place],
-  )
-  const other = others.find((one) => one.id !== id)
-  if (other === undefined) return
-  const words =
-    other.name === row.name
-      ? `there is a rule named ${quote(row.name)} already`
-      : `the rule ${quote(other.name)} governs the same requests; put the limits into one rule, or make one additive`
-  throw new ServiceError('conflict', `${words} (${other.id})`)
 }
 
 /** Throws 412 where it has changed since it was read. */

@@ -11,7 +11,7 @@ import type { Role } from '../security/caller.js'
 /** What a namespace has besides its lists: what a rules document says outside of them. */
 export type NamespaceSettings = Pick<
   RulesDocument,
-  'timezone' | 'defaults' | 'scopes' | 'default_rule'
+  'timezone' | 'defaults' | 'normalize' | 'scopes' | 'default_rule'
 >
 
 /** A subject that is blocked or exempt. */

@@ -72,7 +72,7 @@ export class NamespaceRules {
   /** Settings, default rule and costs: few, and read whole. */
   #frameOf({ settings, costs }: NamespaceItems, unreadable: Unreadable): RuleBook {
     if (settings !== this.#settings) {
-      // Time zone and defaults are part of how every rule is read.
+      // Time zone, defaults and normalize are part of how every rule is read.
       this.#rules = new Map()
       this.#overrides = new Map()
       this.#settings = settings
@@ -210,10 +210,11 @@ function listed(entries: ReadonlyMap<string, ReadItem<ListedSubject, readonly En
 }
 
 /** Without the default rule and scopes, which stand for themselves. */
-function frameOnly({ timezone, defaults }: Items['namespace']): RulesDocument {
+function frameOnly({ timezone, defaults, normalize }: Items['namespace']): RulesDocument {
   return {
     ...(timezone === undefined ? {} : { timezone }),
     ...(defaults === undefined ? {} : { defaults }),
+    ...(normalize === undefined ? {} : { normalize }),
   }
 }
 

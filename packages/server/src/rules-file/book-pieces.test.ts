@@ -10,6 +10,7 @@ const document: RulesDocument = {
   namespace: 'shop',
   timezone: 'Asia/Tokyo',
   defaults: { ipv6_prefix: 56, failure_mode: 'closed' },
+  normalize: { checks: 'on', trailing_slash: 'keep' },
   scopes: ['team'],
   default_rule: { scope: 'ip', limits: '20/s', lease: true },
   tiers: { free: many(250, (i) => `user:${i}` as const), pro: ['org:acme'] },
@@ -20,7 +21,7 @@ const document: RulesDocument = {
     ]),
   ),
   overrides: many(333, (i) => ({ scope: 's0', value: `${i}`, rule: 'r0', limits: '9/s' as const })),
-  costs: { 'POST /x': { tokens: 5 } },
+  costs: { 'POST /x': { tokens: 5 }, '//y': 2 },
   exemptions: ['ip:10.0.0.0/8', { user: 'a', until: '2030-01-01', reason: 'guest' }],
   blocks: many(450, (i) => `user:b${i}` as const),
 }

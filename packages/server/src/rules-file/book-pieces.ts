@@ -34,8 +34,8 @@ export function* takeApart(book: RuleBook): IterableIterator<BookPiece> {
     }
   }
   yield { list: 'tiers', items: tiers }
-  const { namespace, ipv6Prefix, defaultRule } = book
-  yield { list: 'end', rest: { namespace, ipv6Prefix, defaultRule } }
+  const { namespace, ipv6Prefix, normalize, defaultRule } = book
+  yield { list: 'end', rest: { namespace, ipv6Prefix, normalize, defaultRule } }
 }
 
 export class BookInPieces {

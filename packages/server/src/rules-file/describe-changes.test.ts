@@ -78,6 +78,16 @@ describe('the words for a change', () => {
     expect(await changes(after, after)).toEqual([])
   })
 
+  it('name a change of how resources are normalised', async () => {
+    const of = (normalize: RulesDocument['normalize'] & object) => ({ ...rules(1), normalize })
+    expect(await changes(rules(1), of({ fold_case: 'on' }))).toEqual([
+      'changed normalize checks off, trailing_slash drop, fold_case off -> checks on, trailing_slash drop, fold_case on',
+    ])
+    expect(await changes(rules(1), of({}))).toEqual([])
+    expect(await changes(of({ trailing_slash: 'keep' }), of({ checks: 'on' }))).toHaveLength(1)
+    expect(await changes(of({ checks: 'on' }), of({ checks: 'off' }))).toHaveLength(1)
+  })
+
   it('stop after twenty, and say how many more there are', async () => {
     const lines = await changes(rules(50), rules(50, '2/s'))
     expect(lines).toHaveLength(21)

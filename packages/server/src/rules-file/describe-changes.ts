@@ -1,6 +1,6 @@
 /** What a change of rules changes, in words for the log: the first few rules by name, and how many of everything else. */
 
-import type { Rule, RuleBook, RuleSet, Slices } from '@sluice/limiter'
+import type { Normalize, Rule, RuleBook, RuleSet, Slices } from '@sluice/limiter'
 import { type Entry, inSlices, type Override, type Pace, printLimit } from '@sluice/limiter'
 import { writeLease } from '@sluice/limiter/transport'
 
@@ -33,6 +33,8 @@ function* compare(before: RuleSet | null, after: RuleSet): Slices<string[]> {
     if (ruleOf(after, rule.name) === undefined) say(() => `removed ${rule.name}`)
   }
   if (more > 0) lines.push(`and ${more} more`)
+  const [was, is] = [before?.book.normalize, after.book.normalize].map(normalizeText)
+  if (before !== null && was !== is) lines.push(`changed normalize ${was} -> ${is}`)
   for (const [name, items] of Object.entries(LISTS)) {
     const { added, removed } = yield* count(
       before === null ? [] : items(before.book),
@@ -53,6 +55,13 @@ function* rulesOf(book: RuleBook): IterableIterator<Rule> {
 function ruleOf(rules: RuleSet, name: string): Rule | undefined {
   const { defaultRule } = rules.book
   return defaultRule?.name === name ? defaultRule : rules.named(name)?.rule
+}
+
+function normalizeText(normalize: Normalize | undefined): string {
+  if (normalize === undefined) return ''
+  const { checks, trailingSlash, foldCase } = normalize
+  const onOff = (isOn: boolean) => (isOn ? 'on' : 'off')
+  return `checks ${onOff(checks)}, trailing_slash ${trailingSlash}, fold_case ${onOff(foldCase)}`
 }
 
 /** Everything but the rules, each item as a text that is different when it is. */

@@ -28,6 +28,8 @@ const oneOrMore = (item: object, most?: number) => ({
 })
 const described = (description: string, schema: object) => ({ description, ...schema })
 
+const onOff = { enum: [true, false, 'on', 'off'] }
+
 const scope = described(
   'What is counted apart: user, api_key, ip, org, global, or a name of your own.',
   {
@@ -164,6 +166,19 @@ export const RULES_SCHEMA = {
         whole(1, 128),
       ),
     }),
+    normalize: described(
+      'How resources that begin with / are brought into one spelling before they are compared.',
+      object({
+        checks: described(
+          'For checks too, not only for GET /v1/auth. Off unless given; fold_case: on or a stated trailing_slash turns it on.',
+          onOff,
+        ),
+        trailing_slash: described('Whether /a/ is /a; drop unless given.', {
+          enum: ['drop', 'keep'],
+        }),
+        fold_case: described('Whether /A is /a; off unless given.', onOff),
+      }),
+    ),
     scopes: described('Scopes that requests may name though no rule does.', {
       type: 'array',
       items: text(SCOPE),

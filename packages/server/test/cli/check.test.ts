@@ -223,6 +223,12 @@ describe('explain', () => {
     `)
   })
 
+  it('says to what a resource is normalised', async () => {
+    const { out } = await ask('explain user:7 GET //v1/./search --normalize')
+    expect(out).toContain('ALLOWED by search')
+    expect(out).toContain('normalised to /v1/search, no tier, cost 2, revision 1')
+  })
+
   it('has a tab between columns in a pipe, and no indent', async () => {
     const { out } = await ask('explain user:7 GET /v1/search', { isTerminal: false })
     expect(out.split('\n')[1]).toBe(

@@ -7,6 +7,7 @@ const DOCUMENT: RulesDocument = {
   version: 1,
   timezone: 'Europe/Berlin',
   defaults: { failure_mode: 'open', ipv6_prefix: 56 },
+  normalize: { checks: 'on', trailing_slash: 'keep' },
   scopes: ['team'],
   default_rule: { scope: 'user', limits: '1000/h' },
   tiers: { pro: ['user:1', 'user:2'] },

@@ -168,6 +168,41 @@ describe.each(DATABASES)('rules in $kind', ({ start }) => {
     expect((await change('PATCH', disabled.id, { enabled: true }, '*')).status).toBe(409)
   })
 
+  it('refuses a rule that becomes another one by normalising', async () => {
+    const conflictOf = async (answer: Promise<{ status: number; body: any }>) => {
+      const { status, body } = await answer
+      return status === 201 || status === 200 ? null : [status, body.error.message.split(' (')[0]]
+    }
+    const refused = (name: string, resource: string, other: string) => [
+      409,
+      `the rule "${name}" governs the same requests once resources are normalised: ${JSON.stringify(resource)} and ${JSON.stringify(other)} are one; put the limits into one rule, or make one additive`,
+    ]
+    const at = (name: string, resource: string) => conflictOf(create({ name, resource }))
+    expect(await at('plain', '/a/:id')).toBeNull()
+    expect(await at('slash', '/a/:other/')).toEqual(refused('plain', '/a/:other/', '/a/:id'))
+    expect(await at('encoded', '/%62')).toBeNull()
+    expect(await at('decoded', '/b')).toEqual(refused('encoded', '/b', '/%62'))
+    expect(await at('both', '/b/.')).toEqual(refused('encoded', '/b/.', '/%62'))
+    expect(await at('upper', '/B')).toBeNull()
+    expect(await at('name', 'b/')).toBeNull()
+    expect(await conflictOf(create({ name: 'org', scope: 'org', resource: '/b' }))).toBeNull()
+    expect(await conflictOf(create({ name: 'get', methods: 'GET', resource: '/b' }))).toBeNull()
+    expect(await conflictOf(create({ name: 'free', additive: true, resource: '/b' }))).toBeNull()
+    const path = `/v1/document?namespace=${namespace}`
+    const { body: document } = await admin.call('GET', path)
+    const fold = { ...document, normalize: { fold_case: 'on' } }
+    const folded = await admin.call('PUT', path, fold, { 'If-Match': '*' })
+    expect([folded.status, folded.body.error.faults[0].message]).toEqual([
+      422,
+      expect.stringContaining('once resources are normalised'),
+    ])
+    delete fold.rules.upper
+    expect((await admin.call('PUT', path, fold, { 'If-Match': '*' })).status).toBe(200)
+    expect(await at('upper', '/B')).toEqual(refused('encoded', '/B', '/%62'))
+    expect(await at('long', '/A/:long/C')).toBeNull()
+    expect(await at('lower', '/a/:long/c')).toEqual(refused('long', '/a/:long/c', '/A/:long/C'))
+  })
+
   it('keeps values and resources that are too long for an index, and finds their twins', async () => {
     const value = Array.from({ length: 1024 }, (_, i) =>
       String.fromCodePoint(0x4e00 + ((i * 7919) % 9000)),

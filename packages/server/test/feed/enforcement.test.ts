@@ -102,6 +102,7 @@ const edit = fc.oneof(
         additive: fc.constant(true),
         limits: fc.constantFrom('5/s', '7 per calendar day', '9/h burst 20'),
         rollout: fc.constantFrom(100, 50),
+        resource: fc.constantFrom('*', '/a/', '/A'),
       }),
     ),
   }),
@@ -116,7 +117,7 @@ const edit = fc.oneof(
     key: fc.constant('one'),
     item: fc.option(
       fc.record({
-        resource: fc.constant('/x'),
+        resource: fc.constantFrom('/x', '//x'),
         methods: fc.constantFrom(null, ['GET', 'POST']),
         unit: fc.constantFrom('requests', 'tokens'),
         cost: fc.constantFrom(1, 2),
@@ -129,6 +130,7 @@ const edit = fc.oneof(
     item: fc.constantFrom(
       {},
       { timezone: 'Asia/Tokyo' },
+      { normalize: { fold_case: 'on', trailing_slash: 'keep' } },
       { defaults: { failure_mode: 'closed' }, default_rule: { scope: 'ip', limits: '3/s' } },
     ),
   }),

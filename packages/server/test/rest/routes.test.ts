@@ -298,6 +298,18 @@ describe('looking without taking', () => {
     expect(body.set_aside).toEqual([expect.objectContaining({ rule: 'search', by: 'search@pro' })])
     expect(body.decision.remaining).toBe(500)
   })
+
+  it('explains with the resource that was compared, normalised where that is asked for', async () => {
+    const check = { subject: { user: 'paula' }, resource: '//hello?x=1' }
+    const written = await post('/v1/explain', check)
+    expect(written.body).toMatchObject({ resource: '//hello', normalized: false, applied: [] })
+    const { body } = await post('/v1/explain', { ...check, normalize: true })
+    expect(body).toMatchObject({ resource: '/hello', normalized: true })
+    expect(body.applied[0].rule).toBe('hello')
+    const bad = await post('/v1/explain', { ...check, normalize: 'yes' })
+    expect([bad.status, bad.body.error.field]).toEqual([400, 'normalize'])
+    expect((await post('/v1/check', { ...check, normalize: true })).status).toBe(400)
+  })
 })
 
 describe('giving back', () => {
@@ -446,6 +458,16 @@ describe('GET /v1/auth', () => {
     expect([no.status, no.text, no.headers['retry-after']]).toEqual([429, '', '4'])
     expect((await get('/v1/auth?deny=403', headers)).status).toBe(403)
   })
+
+  it.each(['/%68ello', '//hello', '/./hello', '/x/../hello', '/hello/'])(
+    'limits a resource however it is spelled: %s',
+    async (resource) => {
+      const subject = { 'X-Sluice-Subject': `user=${someone()}` }
+      await get('/v1/auth', { ...subject, 'X-Sluice-Resource': '/hello', 'X-Sluice-Cost': '3' })
+      const answer = await get('/v1/auth', { ...subject, 'X-Sluice-Resource': resource })
+      expect(answer.status).toBe(429)
+    },
+  )
 
   it('names what is wrong with a header', async () => {
     const wrong: Record<string, string>[] = [

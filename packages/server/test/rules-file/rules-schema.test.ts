@@ -37,6 +37,7 @@ describe('the schema and the reader', () => {
         namespace: 'shop.eu-1',
         timezone: 'Asia/Tokyo',
         defaults: { failure_mode: 'open', ipv6_prefix: 48 },
+        normalize: { checks: 'on', trailing_slash: 'keep', fold_case: false },
         scopes: ['team'],
         default_rule: {
           scope: 'ip',
@@ -158,6 +159,10 @@ describe('the schema and the reader', () => {
     ['an entry without a scope', { blocks: ['nobody'] }],
     ['an end that is no time', { blocks: [{ user: 'a', until: 'tomorrow' }] }],
     ['an override without a rule', { overrides: [{ scope: 'user', value: 'a', limits: '1/s' }] }],
+    ['an unknown field of normalize', { normalize: { check: 'on' } }],
+    ['another word for on', { normalize: { fold_case: 'yes' } }],
+    ['a trailing slash that is neither', { normalize: { trailing_slash: 'strip' } }],
+    ['normalize as a word', { normalize: 'on' }],
     ['an IPv6 prefix that is none', { defaults: { ipv6_prefix: 129 } }],
   ])('both refuse %s', (_, document) => {
     expect(isRead(document)).toBe(false)

@@ -188,11 +188,16 @@ export function decisionRoutes(decisions: Decisions): Route[] {
   }
 
   const explain = async (call: Call): Promise<Reply> => {
-    const { request, tenant } = single(call)
-    const { decision, applied, setAside, absentScopes, tiers, cost } =
-      await tenant.limiter.explain(request)
+    const { normalize, ...fields } = call.body()
+    const { request, tenant } = single(call, fields)
+    const { decision, resource, isNormalized, applied, setAside, absentScopes, tiers, cost } =
+      await tenant.limiter.explain(
+        normalize === undefined ? request : { ...request, normalize: normalize as boolean },
+      )
     const body = {
       decision: answerOf(decision as unknown as DecisionRecord, vouchers),
+      resource,
+      normalized: isNormalized,
       applied,
       set_aside: setAside,
       absent_scopes: absentScopes,
@@ -264,7 +269,7 @@ function authRequest({ headers }: Call): Request {
   const [resource, method, cost] = ['resource', 'method', 'cost'].map((name) =>
     text(`x-sluice-${name}`),
   )
-  const request: Record<string, unknown> = { subject }
+  const request: Record<string, unknown> = { subject, normalize: true }
   if (resource !== undefined) request['resource'] = resource
   if (method !== undefined) request['method'] = method
   if (cost !== undefined) request['cost'] = /^\d{1,6}$/.test(cost) ? Number(cost) : cost

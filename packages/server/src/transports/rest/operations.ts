@@ -108,7 +108,7 @@ export const OPERATIONS: readonly Operation[] = [
     method: 'post',
     id: 'explain',
     summary: 'Which rules apply and why, which do not, and what would be decided; takes nothing',
-    takes: 'Check',
+    takes: 'Explain',
     gives: 'Explanation',
     errors: BAD,
   },

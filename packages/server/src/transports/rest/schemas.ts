@@ -168,6 +168,13 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     ['reservation'],
     { anyOf: [{ required: ['cost'] }, { required: ['costs'] }] },
   ),
+  Explain: check({
+    normalize: {
+      type: 'boolean',
+      description:
+        'Whether the resource is normalised, as `GET /v1/auth` does; as the rules say of checks unless given.',
+    },
+  }),
   Hold: object(
     { ...CHECK_FIELDS, hold: text('What a check answered; or your own id, with its request.') },
     ['hold'],
@@ -190,6 +197,8 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   Released: object({ released: { type: 'boolean', description: 'Whether anything was held.' } }),
   Explanation: object({
     decision: ref('Decision'),
+    resource: text('The resource as it was compared, without its query.'),
+    normalized: { type: 'boolean', description: 'Whether it was normalised for that.' },
     applied: listOf(
       object({
         rule: text('A rule that applies.'),
