@@ -44,6 +44,7 @@ describe('settings', () => {
       const text = [
         ['host', 'x'],
         ['headers', 'draft-7'],
+        ['auth-headers', 'cost'],
         ['leases', 'on'],
         ['log-level', 'warn'],
       ].find(([known]) => known === name)?.[1]
@@ -80,11 +81,21 @@ describe('settings', () => {
     expect(refusal({}, {}, { port: { a: 1 } })).toContain('expected a single value')
     expect(refusal({}, {}, [1])).toContain('expected settings by name')
     expect(refusal({ headers: 'draft-6,x' })).toContain('expected x-ratelimit')
+    expect(refusal({ 'auth-headers': 'cost,subject' })).toBe(
+      '--auth-headers is "cost,subject"; expected cost, tier or idempotency-key',
+    )
   })
 
   it('take lists as lists or with commas', () => {
     expect(read({ headers: 'draft-6, draft-7' }).headers).toEqual(['draft-6', 'draft-7'])
     expect(read({}, {}, { headers: ['x-ratelimit'] }).headers).toEqual(['x-ratelimit'])
     expect(read({ headers: 'none' }).headers).toEqual([])
+    expect(read({}).authHeaders).toEqual([])
+    expect(read({ 'auth-headers': 'cost,idempotency-key' }).authHeaders).toEqual([
+      'cost',
+      'idempotency-key',
+    ])
+    expect(read({}, {}, { 'auth-headers': ['tier'] }).authHeaders).toEqual(['tier'])
+    expect(read({}, { SLUICE_AUTH_HEADERS: 'none' }).authHeaders).toEqual([])
   })
 })

@@ -4,6 +4,7 @@
  */
 import { HEADER_FAMILIES, type HeaderFamily } from '@sluice/limiter'
 import { didYouMean, list, quote } from '@sluice/limiter/transport'
+import { AUTH_HEADERS, type AuthHeader } from './auth-headers.js'
 import { LEVELS, type Level } from './telemetry/log.js'
 
 /** What a person must change before the command can run: no stack, exit 2. */
@@ -55,12 +56,12 @@ const yesOrNo: Kind<boolean> = {
 /** The same as a value, for what is on unless somebody switches it off. */
 const yesOrNoText: Kind<boolean> = { ...yesOrNo, placeholder: 'true|false' }
 
-const families: Kind<readonly HeaderFamily[]> = {
-  placeholder: 'LIST',
-  read: (value) =>
-    value === 'none'
-      ? []
-      : value.split(',').map((word) => oneOf(HEADER_FAMILIES).read(word.trim())),
+function listOf<const T extends string>(words: readonly T[]): Kind<readonly T[]> {
+  return {
+    placeholder: 'LIST',
+    read: (value) =>
+      value === 'none' ? [] : value.split(',').map((word) => oneOf(words).read(word.trim())),
+  }
 }
 
 interface Setting<T> {
@@ -136,8 +137,13 @@ export const SETTINGS = {
   'tls-client-ca': optional(file, 'callers must have a certificate of these authorities'),
   headers: usually<readonly HeaderFamily[]>(
     ['x-ratelimit', 'draft-11'],
-    families,
+    listOf(HEADER_FAMILIES),
     `headers of answers: ${HEADER_FAMILIES.join(', ')}, or none`,
+  ),
+  'auth-headers': usually<readonly AuthHeader[]>(
+    [],
+    listOf(AUTH_HEADERS),
+    `what GET /v1/auth reads besides scopes, resource and method: ${AUTH_HEADERS.join(', ')}, or none; a client must not be able to send these`,
   ),
   'max-connections': usually(10_000, whole(1, 1_000_000), 'connections at a time'),
   'request-timeout': usually(10_000, whole(100, 600_000), 'milliseconds for a request to arrive'),

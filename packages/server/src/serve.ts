@@ -28,6 +28,8 @@ import { Meter } from './telemetry/meter.js'
 import { metricsOf } from './telemetry/metrics.js'
 import { isTracing } from './telemetry/tracing.js'
 import { Tenants } from './tenants.js'
+import { AuthErrors } from './transports/rest/auth-errors.js'
+import { authRoute } from './transports/rest/auth-route.js'
 import { decisionRoutes } from './transports/rest/decision-routes.js'
 import { operatingRoutes, type Readiness } from './transports/rest/operating-routes.js'
 import { RestServer } from './transports/rest/rest-server.js'
@@ -114,6 +116,7 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   }
   const decisions = new Decisions({ tenants, vouchers, observer, headerFamilies: settings.headers })
 
+  const authErrors = new AuthErrors(log)
   const servers: RestServer[] = []
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   const readiness = (): Readiness =>
@@ -127,6 +130,7 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
     store: () => backing.reading(),
     memory: () => backing.size(),
     hot: () => hot.rules(HOTTEST_RULES),
+    authErrors: () => authErrors.counts,
   })
   const failed = (error: unknown) => {
     const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
@@ -134,6 +138,7 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
   }
   const routes = [
     ...decisionRoutes(decisions),
+    authRoute({ decisions, allowed: settings.authHeaders, log }),
     ...supply.routes,
     ...hotRoutes({ hot, tenants, leasing: backing.kind === 'redis' ? settings.leases : null }),
     ...operatingRoutes({ readiness, metrics, openApi: openApiDocument(VERSION) }),
@@ -149,7 +154,7 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
       idleMs: settings.idleTimeout,
     }
     const isFast = settings.fastPath && !isTracing()
-    const common = { decisions, answers, gate, isFast, failed, limits }
+    const common = { decisions, answers, gate, authErrors, isFast, failed, limits }
     const isPlain = certificates === null || 'path' in where
     const server = new RestServer(
       isPlain ? common : { ...common, tls: (accept) => certificates.createServer(accept) },

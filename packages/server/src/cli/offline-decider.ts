@@ -61,6 +61,7 @@ export class OfflineDecider implements Decider {
       const reply = await route.handle({
         caller: CALLER,
         headers: {},
+        rawHeaders: [],
         params: {},
         query: () => new URLSearchParams(),
         body: () => body,

@@ -25,6 +25,7 @@ function answersOf(...routes: Route[]) {
       answers.handle(answers.find(path, method), {
         caller: ADMIN,
         headers: {},
+        rawHeaders: [],
         bytes: null,
         query: '',
         ...more,

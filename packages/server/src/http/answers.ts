@@ -9,6 +9,8 @@ import type { Method, Reply, Route } from './route.js'
 export interface Asked {
   readonly caller: Caller
   readonly headers: IncomingHttpHeaders
+  /** Names and values in turn, as they came. */
+  readonly rawHeaders: readonly string[]
   readonly bytes: Buffer | null
   /** With its question mark; empty without one. */
   readonly query: string
@@ -103,12 +105,13 @@ export class OrdinaryAnswers {
   }
 
   async handle({ route, params }: Found, asked: Asked): Promise<Reply> {
-    const { caller, headers, bytes, query } = asked
+    const { caller, headers, rawHeaders, bytes, query } = asked
     if (route.isAdmin === true && bytes !== null && bytes.length > 0) requireJson(headers)
     let body: Body | undefined
     const reply = await route.handle({
       caller,
       headers,
+      rawHeaders,
       params,
       query: () => new URLSearchParams(query),
       body: () => (body ??= parseBody(decoded(bytes ?? Buffer.alloc(0)))),
@@ -122,14 +125,14 @@ export class OrdinaryAnswers {
     return { ...reply, headers: { ...said, ...reply.headers } }
   }
 
-  /** Never rejects: what goes wrong is a reply. */
-  async guarded(work: () => Promise<Reply>): Promise<Reply> {
+  /** Never rejects: what goes wrong is a reply, which `says` makes. */
+  async guarded(work: () => Promise<Reply>, says = errorReply): Promise<Reply> {
     try {
       return await work()
     } catch (error) {
-      if (error instanceof ServiceError) return errorReply(error)
+      if (error instanceof ServiceError) return says(error)
       this.#failed(error)
-      return errorReply(new ServiceError('internal', 'a defect in Sluice; its log says more'))
+      return says(new ServiceError('internal', 'a defect in Sluice; its log says more'))
     }
   }
 }

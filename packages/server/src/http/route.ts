@@ -8,6 +8,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export interface Call {
   readonly caller: Caller
   readonly headers: IncomingHttpHeaders
+  /** Names and values in turn, as they came: also those that are there twice. */
+  readonly rawHeaders: readonly string[]
   /** What stands for the `{names}` of the route's path, decoded. */
   readonly params: Readonly<Record<string, string>>
   readonly query: () => URLSearchParams

@@ -62,6 +62,11 @@ export const METRICS = {
     labels: ['transport'],
     help: 'From the request read to its answer.',
   },
+  auth_errors_total: {
+    type: 'counter',
+    labels: ['code'],
+    help: 'Requests of GET /v1/auth that were answered with an error, by its code.',
+  },
   connections: { type: 'gauge', labels: [], help: 'Open connections.' },
   memory_keys: { type: 'gauge', labels: [], help: 'Counters that are kept in memory.' },
   memory_bytes: { type: 'gauge', labels: [], help: 'What the counters in memory take.' },

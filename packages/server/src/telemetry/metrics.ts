@@ -55,6 +55,8 @@ export interface Readings {
   readonly memory: () => { keys: number; bytes: number; evicted: number } | null
   /** The hottest row of each of the hottest rules. */
   readonly hot: () => readonly { namespace: string; rule: string; perSecond: number }[]
+  /** Errors of GET /v1/auth by code. */
+  readonly authErrors: () => ReadonlyMap<string, number>
 }
 
 /** Gauges that are named like counters, which Prometheus's own check refuses. */
@@ -105,6 +107,9 @@ export function metricsOf(readings: Readings): Registry {
   )
   add('decision_duration_seconds', () =>
     histograms('sluice_decision_duration_seconds', 'transport', meter.durations),
+  )
+  add('auth_errors_total', () =>
+    [...readings.authErrors()].map(([code, value]) => ({ labels: { code }, value })),
   )
   add('connections', () => one(readings.connections()))
   const memory = (pick: 'keys' | 'bytes' | 'evicted') => () => {

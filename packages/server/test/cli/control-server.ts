@@ -12,7 +12,9 @@ import { OnceInMemory } from '../../src/receipts/once.js'
 import { Vouchers } from '../../src/receipts/vouchers.js'
 import { Gate } from '../../src/security/gate.js'
 import { TokenBook } from '../../src/security/token-book.js'
+import { Log } from '../../src/telemetry/log.js'
 import { Tenants } from '../../src/tenants.js'
+import { AuthErrors } from '../../src/transports/rest/auth-errors.js'
 import { BodyBudget } from '../../src/transports/rest/body-budget.js'
 import { decisionRoutes } from '../../src/transports/rest/decision-routes.js'
 import { requestListener } from '../../src/transports/rest/request-listener.js'
@@ -74,7 +76,8 @@ export async function startControl(): Promise<ControlServer> {
     (error) => failures.push(error),
   )
   const gate = new Gate(null, new TokenBook())
-  const parts = { answers, gate, budget: new BodyBudget(), isDraining: () => false }
+  const authErrors = new AuthErrors(new Log({ write: () => undefined }))
+  const parts = { answers, gate, authErrors, budget: new BodyBudget(), isDraining: () => false }
   const server = createServer(requestListener(parts))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -9,7 +9,9 @@ import { OrdinaryAnswers } from '../../src/http/answers.js'
 import type { Route } from '../../src/http/route.js'
 import { Gate } from '../../src/security/gate.js'
 import { TokenBook } from '../../src/security/token-book.js'
+import { Log } from '../../src/telemetry/log.js'
 import { Tenants } from '../../src/tenants.js'
+import { AuthErrors } from '../../src/transports/rest/auth-errors.js'
 import { BodyBudget } from '../../src/transports/rest/body-budget.js'
 import { requestListener } from '../../src/transports/rest/request-listener.js'
 import { untruths } from '../rest/true-to-openapi.js'
@@ -46,6 +48,7 @@ export async function startAdmin(
   const listener = requestListener({
     answers,
     gate,
+    authErrors: new AuthErrors(new Log({ write: () => undefined })),
     budget: new BodyBudget(),
     isDraining: () => false,
   })

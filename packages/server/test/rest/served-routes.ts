@@ -28,7 +28,13 @@ export class ServedRoutes {
         .guarded(async () => {
           const found = answers.find(url.pathname, request.method!)
           await answers.admit(found.route, caller)
-          const asked = { caller, headers: request.headers, bytes: null, query: url.search }
+          const asked = {
+            caller,
+            headers: request.headers,
+            rawHeaders: [],
+            bytes: null,
+            query: url.search,
+          }
           return answers.handle(found, asked)
         })
         .then(({ status, body }) => {

@@ -66,6 +66,7 @@ describe('a decision', () => {
       store: () => null,
       memory: () => null,
       hot: () => [],
+      authErrors: () => new Map(),
       supply: () => ({
         feed: null,
         planes: [],

@@ -3,21 +3,37 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream'
 import { ServiceError } from '../../error-codes.js'
 import { errorReply } from '../../http/answers.js'
+import type { Reply } from '../../http/route.js'
+import type { AuthConnections } from './auth-connections.js'
+import { AUTH_PATH, type AuthErrors } from './auth-errors.js'
 
-export function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy()
-    return
+/**
+ * A connection that is closed while its other side still sends may be reset, and the answer with it: what
+ * comes is read and dropped for so long.
+ */
+const LINGER_MS = 2000
+
+export interface ClientErrorParts {
+  readonly authErrors: AuthErrors
+  readonly authConnections: AuthConnections
+}
+
+export function refuseClient({ authErrors, authConnections }: ClientErrorParts) {
+  return (error: NodeJS.ErrnoException, socket: Duplex): void => {
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy()
+      return
+    }
+    const said = inWords(error)
+    const { status, headers, text } = printed(
+      authConnections.has(socket) ? authErrors.reply(said) : errorReply(said),
+    )
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${text}`)
+    socket.removeAllListeners('data')
+    socket.resume()
+    setTimeout(() => socket.destroy(), LINGER_MS).unref()
   }
-  const { status, body } = errorReply(inWords(error))
-  const bytes = JSON.stringify(body)
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
-    'Connection: close',
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(bytes)}`,
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${bytes}`)
 }
 
 function inWords({ code }: NodeJS.ErrnoException): ServiceError {
@@ -28,17 +44,28 @@ function inWords({ code }: NodeJS.ErrnoException): ServiceError {
   return new ServiceError('bad_request', 'the request is not HTTP/1.1 as it must be')
 }
 
-export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const { status, body } = errorReply(
-    new ServiceError('bad_request', 'Expect is something else than 100-continue', {
+export function refuseExpectation({ authErrors }: Pick<ClientErrorParts, 'authErrors'>) {
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    const isAuth = request.url?.split('?')[0] === AUTH_PATH
+    const error = new ServiceError('bad_request', 'Expect is something else than 100-continue', {
       field: 'Expect',
-    }),
-  )
-  const bytes = JSON.stringify(body)
-  response.writeHead(status, {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(bytes),
-    Connection: 'close',
-  })
-  response.end(bytes)
+    })
+    const { status, headers, text } = printed(isAuth ? authErrors.reply(error) : errorReply(error))
+    response.writeHead(status, headers)
+    response.end(text)
+  }
+}
+
+function printed({ status, headers, body }: Reply) {
+  const text = JSON.stringify(body)
+  return {
+    status,
+    headers: {
+      Connection: 'close',
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(text),
+      ...headers,
+    },
+    text,
+  }
 }

@@ -18,13 +18,7 @@ import { namespaceOf, type Role, requireRole } from '../../security/caller.js'
 import { traced } from '../../telemetry/tracing.js'
 import type { Tenant } from '../../tenants.js'
 import { answerOf, isoTime, statusOf } from './wire-answer.js'
-import {
-  inWireWords,
-  readAmounts,
-  readBatch,
-  readCheck,
-  readSubjectHeader,
-} from './wire-request.js'
+import { inWireWords, readAmounts, readBatch, readCheck } from './wire-request.js'
 
 /** What is asked, and in which namespace. */
 interface Asked {
@@ -209,15 +203,6 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     return { status: 200, body }
   }
 
-  const auth = async (call: Call): Promise<Reply> => {
-    const decision = await inHeaderWords(() => {
-      const tenant = tenantOf(call, undefined)
-      return decide({ request: authRequest(call), tenant }, call)
-    })
-    const refused = !decision.allowed && call.query().get('deny') === '403'
-    return { status: refused ? 403 : statusOf(decision), headers: headersOf(decision) }
-  }
-
   const post = (
     path: string,
     handle: (call: Call) => Promise<Reply>,
@@ -236,7 +221,6 @@ export function decisionRoutes(decisions: Decisions): Route[] {
     post('/v1/renew', renew, 'client', VOUCHER_BODY_BYTES),
     post('/v1/release', release, 'client', VOUCHER_BODY_BYTES),
     post('/v1/explain', explain, 'reader'),
-    { method: 'GET', path: '/v1/auth', role: 'client', longestBody: 0, handle: inWords(auth) },
   ]
 }
 
@@ -257,50 +241,6 @@ function withKey(request: Request, { headers }: Call): Request {
   if (request.idempotencyKey !== undefined && request.idempotencyKey !== key)
     throw badField('idempotency_key', 'differs from X-Idempotency-Key; give one of them')
   return { ...request, idempotencyKey: String(key) }
-}
-
-/** A gateway's request: everything is in headers. */
-function authRequest({ headers }: Call): Request {
-  const text = (name: string): string | undefined => {
-    const value = headers[name]
-    return value === undefined || value === '' ? undefined : String(value)
-  }
-  const subject = readSubjectHeader(text('x-sluice-subject') ?? missing('X-Sluice-Subject'))
-  const [resource, method, cost] = ['resource', 'method', 'cost'].map((name) =>
-    text(`x-sluice-${name}`),
-  )
-  const request: Record<string, unknown> = { subject, normalize: true }
-  if (resource !== undefined) request['resource'] = resource
-  if (method !== undefined) request['method'] = method
-  if (cost !== undefined) request['cost'] = /^\d{1,6}$/.test(cost) ? Number(cost) : cost
-  const key = text('x-idempotency-key')
-  if (key !== undefined) request['idempotencyKey'] = key
-  return request
-}
-
-/** What is wrong with a field is wrong with the header that it came in. */
-async function inHeaderWords<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    const said = inWireWords(error)
-    if (!(said instanceof ServiceError) || said.field === undefined) throw said
-    const header = HEADERS[said.field.split('.')[0]!]
-    if (header === undefined) throw said
-    throw new ServiceError(said.code, `${header}: ${said.message}`, { field: header })
-  }
-}
-
-const HEADERS: Readonly<Record<string, string>> = {
-  subject: 'X-Sluice-Subject',
-  resource: 'X-Sluice-Resource',
-  method: 'X-Sluice-Method',
-  cost: 'X-Sluice-Cost',
-  idempotency_key: 'X-Idempotency-Key',
-}
-
-function missing(header: string): never {
-  throw badField(header, 'is missing; expected pairs such as user=42, ip=203.0.113.9')
 }
 
 function unknown(field: string): ServiceError {

@@ -116,15 +116,24 @@ export const OPERATIONS: readonly Operation[] = [
     path: '/v1/auth',
     method: 'get',
     id: 'auth',
-    summary: 'A check by headers, for gateways that only know statuses',
+    summary:
+      'A check by headers, for gateways that only know statuses. A denial or block has X-Sluice-Reason; every error of the request is 403 with X-Sluice-Error',
     gives: null,
     isDecision: true,
     parameters: [
-      header('X-Sluice-Subject', 'Who asks: `user=42, ip=203.0.113.9`.', { required: true }),
-      header('X-Sluice-Resource', 'What is asked for.'),
+      ...['User', 'Api-Key', 'Ip', 'Org'].map((scope) =>
+        header(
+          `X-Sluice-Scope-${scope}`,
+          'Who asks: a header for each scope of the rules, hyphens for underscores. The whole value, as UTF-8; an empty one is an absent scope.',
+        ),
+      ),
+      header('X-Sluice-Resource', 'What is asked for. It is normalised.'),
       header('X-Sluice-Method', 'Its method.'),
-      header('X-Sluice-Cost', 'Requests to be charged.', {
-        schema: { type: 'integer', minimum: 1, maximum: 100_000 },
+      header('X-Sluice-Cost', 'Requests to be charged; read only with `--auth-headers cost`.'),
+      header('X-Sluice-Tier', 'Its tier; read only with `--auth-headers tier`.'),
+      header('X-Idempotency-Key', 'Read only with `--auth-headers idempotency-key`.'),
+      header('X-Sluice-Subject', 'One scope, `user=42`. Send `X-Sluice-Scope-User` instead.', {
+        deprecated: true,
       }),
       {
         name: 'deny',
@@ -133,7 +142,7 @@ export const OPERATIONS: readonly Operation[] = [
         schema: { type: 'string', enum: ['403', '429'] },
       },
     ],
-    errors: ['bad_request', 'unauthorized', 'forbidden', 'idempotency_conflict'],
+    errors: ['unauthorized', 'forbidden'],
   },
   {
     path: '/healthz',

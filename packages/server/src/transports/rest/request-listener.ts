@@ -4,18 +4,20 @@ import { ServiceError } from '../../error-codes.js'
 import { isWrite, type OrdinaryAnswers } from '../../http/answers.js'
 import type { Reply } from '../../http/route.js'
 import type { Gate } from '../../security/gate.js'
+import { AUTH_PATH, type AuthErrors } from './auth-errors.js'
 import type { BodyBudget } from './body-budget.js'
 
 export interface ListenerParts {
   readonly answers: OrdinaryAnswers
   readonly gate: Gate
+  readonly authErrors: AuthErrors
   readonly budget: BodyBudget
   /** Answers say `Connection: close`. */
   readonly isDraining: () => boolean
 }
 
 export function requestListener(parts: ListenerParts): RequestListener {
-  const { answers, gate, budget, isDraining } = parts
+  const { answers, gate, authErrors, budget, isDraining } = parts
   return (request, response) => {
     void answer(request, response)
   }
@@ -25,20 +27,24 @@ export function requestListener(parts: ListenerParts): RequestListener {
     const mark = url.indexOf('?')
     const path = mark < 0 ? url : url.slice(0, mark)
     const query = mark < 0 ? '' : url.slice(mark)
-    const { headers } = request
-    const reply = await answers.guarded(async () => {
+    const { headers, rawHeaders } = request
+    const isAuth = path === AUTH_PATH
+    const work = async () => {
       if (headers.host === undefined && request.httpVersion === '1.1')
         throw new ServiceError('bad_request', 'Host is missing', { field: 'Host' })
       const address = request.socket.remoteAddress ?? ''
-      const caller = gate.admit(headers, address, answers.isOpen(path))
+      // A gateway may pass on the Origin of its own client.
+      const shown = isAuth ? { ...headers, origin: undefined } : headers
+      const caller = gate.admit(shown, address, answers.isOpen(path))
       const found = answers.find(path, request.method ?? 'GET')
       const { route } = found
       await answers.admit(route, caller)
       const bytes = isWrite(route.method)
         ? await readBody(request, route.longestBody, budget)
         : null
-      return answers.handle(found, { caller, headers, bytes, query })
-    })
+      return answers.handle(found, { caller, headers, rawHeaders, bytes, query })
+    }
+    const reply = await (isAuth ? answers.guarded(work, authErrors.reply) : answers.guarded(work))
     if (!response.destroyed) send(request, response, reply)
   }
 

@@ -4,10 +4,13 @@
  */
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Decisions } from '../../decisions.js'
 import type { OrdinaryAnswers } from '../../http/answers.js'
 import type { Gate } from '../../security/gate.js'
+import { AuthConnections } from './auth-connections.js'
+import type { AuthErrors } from './auth-errors.js'
 import { BodyBudget } from './body-budget.js'
 import { refuseClient, refuseExpectation } from './client-errors.js'
 import { endedSocket } from './ended-socket.js'
@@ -18,6 +21,7 @@ export interface RestServerParts {
   readonly decisions: Decisions
   readonly answers: OrdinaryAnswers
   readonly gate: Gate
+  readonly authErrors: AuthErrors
   /** Makes a listener whose connections are encrypted; plain ones unless given. */
   readonly tls?: (accept: (socket: TLSSocket) => void) => Server
   /** Whether plain checks take the fast path; spans need the ordinary one. */
@@ -47,6 +51,7 @@ export class RestServer {
   readonly #listener: Server
   readonly #http: HttpServer
   readonly #fast: FastPath
+  readonly #authConnections = new AuthConnections()
   readonly #limits: ConnectionLimits
   readonly #sockets = new Set<Socket>()
   #sweeper: ReturnType<typeof setInterval> | undefined
@@ -55,7 +60,7 @@ export class RestServer {
   constructor(parts: RestServerParts) {
     this.#limits = { ...DEFAULT_LIMITS, ...parts.limits }
     const { requestMs, idleMs, maxConnections } = this.#limits
-    const { answers, gate } = parts
+    const { answers, gate, authErrors } = parts
     const budget = new BodyBudget()
     this.#http = createHttpServer(
       {
@@ -66,12 +71,15 @@ export class RestServer {
         connectionsCheckingInterval: SWEEP_MS,
         requireHostHeader: false,
       },
-      requestListener({ answers, gate, budget, isDraining: () => this.isDraining }),
+      requestListener({ answers, gate, authErrors, budget, isDraining: () => this.isDraining }),
     )
+    // Their length is bounded. With a bound of their number the last ones would be dropped unseen.
+    this.#http.maxHeadersCount = 0
     // Callers who have finished sending are answered.
     Object.assign(this.#http, { httpAllowHalfOpen: true })
-    this.#http.on('clientError', refuseClient)
-    this.#http.on('checkExpectation', refuseExpectation)
+    const errors = { authErrors, authConnections: this.#authConnections }
+    this.#http.on('clientError', refuseClient(errors))
+    this.#http.on('checkExpectation', refuseExpectation(errors))
     // It watches the time-outs of its connections from when it listens; these it is given.
     this.#http.emit('listening')
     this.#fast = new FastPath({
@@ -96,18 +104,23 @@ export class RestServer {
 
   #accept(socket: Socket, isFast: boolean): void {
     if (isFast) this.#fast.accept(socket)
-    else this.#http.emit('connection', socket)
+    else this.#passOn(socket)
+  }
+
+  #passOn(socket: Duplex): void {
+    readInOrder(socket)
+    this.#authConnections.watch(socket)
+    this.#http.emit('connection', socket)
   }
 
   #handOver(socket: Socket, bytes: Buffer, hasEnded: boolean): void {
     if (socket.destroyed) return
     if (hasEnded) {
-      this.#http.emit('connection', endedSocket(socket, bytes))
+      this.#passOn(endedSocket(socket, bytes))
       return
     }
     if (bytes.length > 0) socket.unshift(bytes)
-    readInOrder(socket)
-    this.#http.emit('connection', socket)
+    this.#passOn(socket)
     socket.resume()
   }
 
@@ -167,7 +180,7 @@ export class RestServer {
  * node:http lets its parser read from the system itself, past what the stream holds: bytes that were put
  * back would come after newer ones. A handle that is marked so is read through the stream.
  */
-function readInOrder(socket: Socket): void {
-  const { _handle: handle } = socket as unknown as { _handle: { _consumed?: boolean } | null }
-  if (handle !== null) handle._consumed = true
+function readInOrder(socket: Duplex): void {
+  const { _handle: handle } = socket as unknown as { _handle?: { _consumed?: boolean } | null }
+  if (handle) handle._consumed = true
 }

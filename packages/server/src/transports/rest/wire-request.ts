@@ -121,18 +121,3 @@ export function inWireWords(error: unknown, prefix = ''): unknown {
   const named = `${prefix}${WIRE_NAMES[field] ?? field}`
   return new ServiceError('bad_request', `${named}${message.slice(field.length)}`, { field: named })
 }
-
-/** The pairs of `X-Sluice-Subject: user=42, ip=203.0.113.9`. An empty value is an absent scope: gateways have no other way. */
-export function readSubjectHeader(text: string): Record<string, string> {
-  const subject = new Map<string, string>()
-  for (const pair of text.split(',')) {
-    const [scope, ...rest] = pair.split('=')
-    const name = scope!.trim()
-    if (rest.length === 0 || name === '')
-      throw badField('X-Sluice-Subject', `has ${quote(pair.trim())}; expected scope=value`)
-    if (subject.has(name)) throw badField('X-Sluice-Subject', `names ${quote(name)} twice`)
-    const value = rest.join('=').trim()
-    if (value !== '') subject.set(name, value)
-  }
-  return Object.fromEntries(subject)
-}

@@ -198,7 +198,13 @@ export class Connection {
     const body = Buffer.from(bytes.subarray(start, end))
     const closes = this.#closes
     const reply = answers.guarded(async () =>
-      answers.handle(answers.find(path, 'POST'), { caller, headers: {}, bytes: body, query: '' }),
+      answers.handle(answers.find(path, 'POST'), {
+        caller,
+        headers: {},
+        rawHeaders: [],
+        bytes: body,
+        query: '',
+      }),
     )
     const checks = path === '/v1/check' ? 1 : MOST_CHECKS
     this.#wait(reply, checks, (said, to) => writer.reply(to, said, closes), false)

@@ -1,0 +1,138 @@
+/**
+ * The request of `GET /v1/auth`, read from headers: one for each scope, the resource and the method. A
+ * gateway may pass on headers of its client, so no other header is read unless a setting allows it, and
+ * none may be there twice: it could not be told which one the gateway wrote.
+ */
+import type { Request } from '@sluice/limiter'
+import { quote, SCOPE } from '@sluice/limiter/transport'
+import type { AuthHeader } from '../../auth-headers.js'
+import { ServiceError } from '../../error-codes.js'
+import { badField } from '../../http/body.js'
+import { inWireWords } from './wire-request.js'
+
+const SCOPE_PREFIX = 'x-sluice-scope-'
+const SUBJECT = 'X-Sluice-Subject'
+
+/** Headers by the field of the request that they are. */
+const HEADERS: Readonly<Record<string, string>> = {
+  resource: 'X-Sluice-Resource',
+  method: 'X-Sluice-Method',
+  cost: 'X-Sluice-Cost',
+  tier: 'X-Sluice-Tier',
+  idempotency_key: 'X-Idempotency-Key',
+}
+
+export interface AuthRequest {
+  readonly request: Request
+  /** It names its subject by `X-Sluice-Subject`. */
+  readonly isDeprecated: boolean
+}
+
+/** `rawHeaders`: names and values in turn, as they came. Throws naming the header. */
+export function readAuthRequest(
+  rawHeaders: readonly string[],
+  allowed: readonly AuthHeader[],
+): AuthRequest {
+  const scopes = new Map<string, string>()
+  const fields = new Map<string, string>()
+  const known = new Map<string, string>([
+    [SUBJECT.toLowerCase(), SUBJECT],
+    ...['resource', 'method', ...allowed.map((name) => name.replaceAll('-', '_'))].map(
+      (field) => [HEADERS[field]!.toLowerCase(), field] as const,
+    ),
+  ])
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const header = rawHeaders[i]!
+    const name = header.toLowerCase()
+    const isScope = name.startsWith(SCOPE_PREFIX)
+    const field = isScope ? scopeOf(header) : known.get(name)
+    if (field === undefined) continue
+    const into = isScope ? scopes : fields
+    if (into.has(field)) throw badField(header, 'is there twice; the gateway must send it once')
+    into.set(field, decoded(header, rawHeaders[i + 1]!))
+  }
+  const deprecated = fields.get(SUBJECT) ?? ''
+  return { request: requestOf(scopes, fields), isDeprecated: deprecated !== '' }
+}
+
+function requestOf(
+  scopes: ReadonlyMap<string, string>,
+  fields: ReadonlyMap<string, string>,
+): Request {
+  const text = (field: string) => fields.get(field) || undefined
+  const request: Record<string, unknown> = {
+    subject: subjectOf(scopes, text(SUBJECT)),
+    normalize: true,
+  }
+  for (const field of ['resource', 'method', 'tier'])
+    if (text(field) !== undefined) request[field] = text(field)
+  const cost = text('cost')
+  if (cost !== undefined) request['cost'] = /^\d{1,6}$/.test(cost) ? Number(cost) : cost
+  const key = text('idempotency_key')
+  if (key !== undefined) request['idempotencyKey'] = key
+  return request
+}
+
+/** An empty value is an absent scope: gateways have no other way to say so. */
+function subjectOf(
+  scopes: ReadonlyMap<string, string>,
+  deprecated: string | undefined,
+): Record<string, string> {
+  const present = [...scopes].filter(([, value]) => value !== '')
+  if (deprecated === undefined) return Object.fromEntries(present)
+  if (scopes.size > 0)
+    throw badField(SUBJECT, `goes without ${headerOf([...scopes.keys()][0]!)}; send only those`)
+  return readSubjectHeader(deprecated)
+}
+
+function scopeOf(header: string): string {
+  const scope = header.slice(SCOPE_PREFIX.length).toLowerCase().replaceAll('-', '_')
+  if (SCOPE.test(scope)) return scope
+  throw badField(header.slice(0, 64), 'names no scope; expected one such as X-Sluice-Scope-User')
+}
+
+function headerOf(scope: string): string {
+  const words = scope.split('_').map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+  return `X-Sluice-Scope-${words.join('-')}`
+}
+
+/** One pair, `user=42`. A comma is refused: a value that holds one could name a second scope. */
+function readSubjectHeader(text: string): Record<string, string> {
+  if (text.includes(','))
+    throw badField(
+      SUBJECT,
+      'holds a comma, by which a value could name another scope; send a header for each scope, such as X-Sluice-Scope-User',
+    )
+  const equals = text.indexOf('=')
+  const scope = text.slice(0, Math.max(0, equals)).trim()
+  if (scope === '') throw badField(SUBJECT, `has ${quote(text)}; expected scope=value`)
+  const value = text.slice(equals + 1).trim()
+  return value === '' ? {} : Object.fromEntries([[scope, value]])
+}
+
+const ASCII = /^[\0-\x7f]*$/
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Node reads each byte of a header as a character; the bytes are UTF-8. */
+function decoded(header: string, value: string): string {
+  if (ASCII.test(value)) return value
+  try {
+    return utf8.decode(Buffer.from(value, 'latin1'))
+  } catch {
+    throw badField(header, 'is not UTF-8')
+  }
+}
+
+/** Names the header in place of the field that it was read into. */
+export async function inHeaderWords<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const said = inWireWords(error)
+    if (!(said instanceof ServiceError) || said.field === undefined) throw said
+    const [field, scope] = said.field.split('.') as [string, string?]
+    const header = field === 'subject' && scope !== undefined ? headerOf(scope) : HEADERS[field]
+    if (header === undefined) throw said
+    throw new ServiceError(said.code, `${header}: ${said.message}`, { field: header })
+  }
+}

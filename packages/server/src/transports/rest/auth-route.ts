@@ -1,0 +1,65 @@
+/** `GET /v1/auth`: a check by headers, for gateways that only know statuses. */
+import type { AuthHeader } from '../../auth-headers.js'
+import type { Decisions } from '../../decisions.js'
+import { badField } from '../../http/body.js'
+import type { Call, Reply, Route } from '../../http/route.js'
+import { namespaceOf } from '../../security/caller.js'
+import type { Log } from '../../telemetry/log.js'
+import { traced } from '../../telemetry/tracing.js'
+import { AUTH_PATH } from './auth-errors.js'
+import { inHeaderWords, readAuthRequest } from './auth-request.js'
+import { statusOf } from './wire-answer.js'
+
+export interface AuthRouteParts {
+  readonly decisions: Decisions
+  /** Headers that are read besides scopes, resource and method. */
+  readonly allowed: readonly AuthHeader[]
+  readonly log: Log
+}
+
+/** `X-Sluice-Subject` is deprecated since then (RFC 9745). */
+const DEPRECATED_SINCE = `@${Date.parse('2026-11-18') / 1000}`
+
+export function authRoute({ decisions, allowed, log }: AuthRouteParts): Route {
+  const { tenants, observer, headerFamilies } = decisions
+  let hasWarned = false
+  const warnOnce = () => {
+    if (hasWarned) return
+    hasWarned = true
+    log.warn(
+      'X-Sluice-Subject is deprecated and goes with the next release; send a header for each scope, such as X-Sluice-Scope-User',
+      { code: 'deprecated_header' },
+    )
+  }
+
+  const handle = async (call: Call): Promise<Reply> => {
+    const denied = deniedStatus(call)
+    const { request, isDeprecated } = readAuthRequest(call.rawHeaders, allowed)
+    if (isDeprecated) warnOnce()
+    const tenant = tenants.require(namespaceOf(call.caller, undefined, tenants.home))
+    const started = performance.now()
+    const decision = await inHeaderWords(() =>
+      // A client could send a trace of its own: it is not read either.
+      traced({}, async () => decisions.decide(tenant, request)),
+    )
+    observer.took('rest', (performance.now() - started) / 1000, 1)
+    const status = statusOf(decision)
+    return {
+      status: status === 429 ? denied : status,
+      headers: {
+        ...decision.toHeaders(headerFamilies),
+        ...(decision.allowed ? {} : { 'X-Sluice-Reason': decision.reason ?? 'limited' }),
+        ...(isDeprecated ? { Deprecation: DEPRECATED_SINCE } : {}),
+      },
+    }
+  }
+  return { method: 'GET', path: AUTH_PATH, role: 'client', longestBody: 0, handle }
+}
+
+/** What a denial is answered with: `?deny=403` is for gateways that do not know 429. */
+function deniedStatus(call: Call): number {
+  const stated = call.query().getAll('deny')
+  if (stated.length === 0) return 429
+  if (stated.length === 1 && (stated[0] === '403' || stated[0] === '429')) return Number(stated[0])
+  throw badField('deny', `is ${JSON.stringify(stated.join(',').slice(0, 32))}; expected 403 or 429`)
+}

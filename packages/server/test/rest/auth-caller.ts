@@ -1,0 +1,32 @@
+/** A gateway that asks `GET /v1/auth`, and sees what it must not take for an outage. */
+import type { Answer, TestService } from '../service.js'
+import { type RawAnswer, RawCaller } from './bytes.js'
+
+export const AUTH_RULES = `
+rules:
+  login: { scope: user, resource: /login, limits: 3/d fixed }
+  keys: { scope: api_key, resource: /keys, limits: 1/d fixed }
+  teams: { scope: team, resource: /teams, limits: 1/d fixed, tiers: { pro: 5/d fixed } }
+  all: { scope: global, resource: /all, limits: 1/d fixed }
+  orgs: { scope: org, resource: /login, limits: 1000/d fixed }
+costs: { /dear: 2 }
+blocks: [user:zoë, user:mallory]
+`
+
+/** Bytes as they are, for what no HTTP client would send. */
+export async function sent(bytes: string, to: TestService): Promise<RawAnswer | null> {
+  const caller = new RawCaller(to.connect())
+  caller.send(bytes)
+  const answer = await caller.next()
+  caller.socket.destroy()
+  return answer
+}
+export const request = (lines: readonly string[], target = '/v1/auth') =>
+  `GET ${target} HTTP/1.1\r\nHost: localhost\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
+const headerOf = ({ head }: RawAnswer, name: string) =>
+  new RegExp(`^${name}: *(.*)$`, 'im').exec(head)?.[1]?.trim()
+
+/** Status and code of an error that a gateway must not take for an outage. */
+export const errorOf = (answer: Answer) => [answer.status, answer.headers['x-sluice-error']]
+export const rawErrorOf = (answer: RawAnswer | null) =>
+  answer === null ? null : [answer.status, headerOf(answer, 'x-sluice-error')]
