@@ -1,5 +1,8 @@
 /** `GET /v1/auth`: what is read of a gateway's headers, and what is not. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../../../limiter/test/redis/servers.js'
 import { startService, type TestService, type TestServiceOptions } from '../service.js'
 import { AUTH_RULES, errorOf, rawErrorOf, request, sent } from './auth-caller.js'
 
@@ -118,6 +121,19 @@ describe('what a client could send through a gateway', () => {
       expect((await login(user, { 'X-Sluice-Resource': resource })).status).toBe(429)
     },
   )
+})
+
+describe('a rules file', () => {
+  it('that changes only how paths are normalised is in force when it is saved', async () => {
+    const one = await another({})
+    const asked = { 'X-Sluice-Scope-User': 'ada', 'X-Sluice-Resource': '/LOGIN/' }
+    const limitOf = async () => (await one.get('/v1/auth', asked)).headers['x-ratelimit-limit']
+    expect(await limitOf()).toBeUndefined()
+    writeFileSync(join(one.folder, 'sluice.yaml'), `normalize: { fold_case: on }\n${AUTH_RULES}`)
+    await until('it is in force', async () => (await limitOf()) === '3')
+    const check = { subject: { user: 'bob' }, resource: '/LOGIN/' }
+    expect((await one.post('/v1/check', check)).body.rule).toBe('login')
+  })
 })
 
 describe('--auth-headers', () => {
