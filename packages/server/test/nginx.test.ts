@@ -206,6 +206,7 @@ describe('the documented nginx configuration', () => {
   it.each<[string, string, readonly string[]]>([
     ['a path of 3,000 characters', `/api/${'x'.repeat(3000)}`, []],
     ['a path of 3,000 encoded characters', `/api/${'%78'.repeat(1000)}`, []],
+    ['a path with a backslash', '/api/x\\..\\login', []],
     ['a user that is not UTF-8', '/api/profile', ['X-User: zo\xeb']],
     ['a user with a tab', '/api/profile', ['X-User: a\tb']],
     ['a user with a control character', '/api/profile', ['X-User: a\x01b']],

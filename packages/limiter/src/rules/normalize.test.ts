@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -184,6 +185,31 @@ describe('normalising any resource', () => {
         expect(normal(resource, KEEP)).toBe(new URL(`http://host${resource}`).pathname)
       }),
       { numRuns: 2000 },
+    )
+  })
+
+  it('merges slashes and resolves dots as Node does after one decoding', () => {
+    const piece = fc.constantFrom(
+      '/',
+      '/',
+      '.',
+      '..',
+      '%2e',
+      '%2E',
+      'a',
+      '%61',
+      'Z',
+      '%7E',
+      '~',
+      '%2d',
+    )
+    const path = fc.array(piece, { maxLength: 14 }).map((parts) => `/${parts.join('')}`)
+    fc.assert(
+      fc.property(path, (written) => {
+        const resolved = posix.normalize(decodeURIComponent(written))
+        expect(normal(written)).toBe(resolved === '/' ? '/' : resolved.replace(/\/$/, ''))
+      }),
+      { numRuns: 3000 },
     )
   })
 

@@ -64,6 +64,7 @@ function requestOf(
     subject: subjectOf(scopes, text(SUBJECT)),
     normalize: true,
   }
+  refuseBackslash(text('resource') ?? '')
   for (const field of ['resource', 'method', 'tier'])
     if (text(field) !== undefined) request[field] = text(field)
   const cost = text('cost')
@@ -71,6 +72,12 @@ function requestOf(
   const key = text('idempotency_key')
   if (key !== undefined) request['idempotencyKey'] = key
   return request
+}
+
+/** No URL has one. Some servers take it for a slash and others do not, so its path is not known. */
+function refuseBackslash(resource: string): void {
+  if (/^\/[^?#]*\\/.test(resource))
+    throw badField(HEADERS['resource']!, 'holds a backslash, which must be encoded in a path')
 }
 
 /** An empty value is an absent scope: gateways have no other way to say so. */
