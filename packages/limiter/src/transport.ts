@@ -25,7 +25,7 @@ export { printHold, printReceipt, readHold, readReceipt, shortId } from './recei
 export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
 export { type Cidr, isPlainIpv4, maskWords, parseIp, printIp } from './rules/ip-address.js'
 export { writeLease } from './rules/lease-terms.js'
-export { normalPatternKey } from './rules/normalize.js'
+export { normalPatternKey, pathAmbiguity } from './rules/normalize.js'
 export { LONGEST_RESOURCE, patternKey } from './rules/pattern.js'
 export { readDocument } from './rules/read-document.js'
 export {

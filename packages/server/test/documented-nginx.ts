@@ -103,7 +103,10 @@ ${configurationOf(options, ports)}
       said += String(chunk)
     })
     const gone = once(child, 'exit')
+    const end = () => child.kill()
+    process.once('exit', end)
     this.#stop = async () => {
+      process.off('exit', end)
       child.kill()
       await gone
       api.closeAllConnections()

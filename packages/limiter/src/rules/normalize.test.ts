@@ -6,6 +6,7 @@ import {
   type Normalize,
   normalizePattern,
   normalizeResource,
+  pathAmbiguity,
 } from './normalize.js'
 import { type Pattern, parsePattern, patternKey } from './pattern.js'
 import { PatternTrie } from './pattern-trie.js'
@@ -232,6 +233,44 @@ describe('normalising any resource', () => {
       fc.property(anyText, settings, (text, how) => {
         expect(normalizeResource(text, how).length).toBeLessThanOrEqual(9 * text.length + 1)
       }),
+    )
+  })
+})
+
+describe('a path that servers read differently', () => {
+  it.each(['/x//../login', '/login//..', '/a/%2f//%2e%2E/b', '/x\\..\\login', '/a\\b?c'])(
+    'is named as such: %s',
+    (path) => {
+      expect(pathAmbiguity(path)).toEqual(expect.any(String))
+    },
+  )
+
+  it.each([
+    '//login',
+    '//x/../login',
+    '/a//b',
+    '/a/../b',
+    '/a?b\\c',
+    '/%5C',
+    'a\\b',
+    'a//../b',
+    '/',
+  ])('is not one like %s', (path) => {
+    expect(pathAmbiguity(path)).toBeUndefined()
+  })
+
+  it('is every one that WHATWG URLs and this resolve differently, and no other', () => {
+    // No other segments that begin with a dot: the URL of Node 20 leaves dot segments after such a one.
+    const segment = fc.constantFrom('', '', '.', '..', '%2e', '%2E.', 'a', 'b', '%61')
+    const path = fc.array(segment, { minLength: 1, maxLength: 8 }).map((all) => `/${all.join('/')}`)
+    fc.assert(
+      fc.property(path, (written) => {
+        const { pathname } = new URL(`http://host${written}`)
+        const resolved = decodeURIComponent(pathname).replaceAll(/\/+/g, '/')
+        const isSame = normal(written) === (resolved.replace(/\/$/, '') || '/')
+        expect(pathAmbiguity(written) === undefined).toBe(isSame)
+      }),
+      { numRuns: 3000 },
     )
   })
 })

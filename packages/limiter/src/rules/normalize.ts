@@ -39,6 +39,28 @@ export function normalizeResource(resource: string, settings: Normalize): string
   return `/${segments.join('/')}`
 }
 
+/**
+ * Why servers disagree about which path this is; undefined where they do not. Such a path must not be
+ * taken from a client: the API behind may serve another resource than the one that was counted.
+ */
+export function pathAmbiguity(resource: string): string | undefined {
+  if (!resource.startsWith('/')) return undefined
+  const path = withoutFragment(withoutQuery(resource))
+  if (path.includes('\\'))
+    return 'holds a backslash, which some servers take for a slash; it must be encoded'
+  if (!path.includes('//')) return undefined
+  // RFC 3986 and WHATWG resolve dot segments first: `..` takes an empty segment there.
+  const segments: string[] = []
+  for (const written of path.split('/').slice(1)) {
+    const segment = normalizeSegment(written, false)
+    if (segment === '..') segments.pop()
+    else if (segment !== '.') segments.push(segment)
+  }
+  const other = `/${segments.filter((segment) => segment !== '').join('/')}`
+  if (other === normalizeResource(path, NORMALIZE_DEFAULTS)) return undefined
+  return 'has .. after repeated slashes, which servers resolve differently'
+}
+
 /** The pattern in the one spelling; null where it is in it already. Parameters and a final `*` stay. */
 export function normalizePattern(pattern: Pattern, settings: Normalize): Pattern | null {
   const [first, ...rest] = pattern

@@ -53,6 +53,7 @@ describe('an error of the request', () => {
       request([`X-Sluice-Resource: /${'x'.repeat(3000)}`]),
       'bad_request',
     ],
+    ['.. after repeated slashes', request(['X-Sluice-Resource: /x//../login']), 'bad_request'],
     ['a backslash in a path', request(['X-Sluice-Resource: /x\\..\\login']), 'bad_request'],
     ['a bad method', request(['X-Sluice-Method: G E T']), 'bad_request'],
     ['a tab in a value', request(['X-Sluice-Scope-User: a\tb']), 'bad_request'],

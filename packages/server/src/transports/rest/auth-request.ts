@@ -4,7 +4,7 @@
  * none may be there twice: it could not be told which one the gateway wrote.
  */
 import type { Request } from '@sluice/limiter'
-import { quote, SCOPE } from '@sluice/limiter/transport'
+import { pathAmbiguity, quote, SCOPE } from '@sluice/limiter/transport'
 import type { AuthHeader } from '../../auth-headers.js'
 import { ServiceError } from '../../error-codes.js'
 import { badField } from '../../http/body.js'
@@ -64,7 +64,8 @@ function requestOf(
     subject: subjectOf(scopes, text(SUBJECT)),
     normalize: true,
   }
-  refuseBackslash(text('resource') ?? '')
+  const ambiguity = pathAmbiguity(text('resource') ?? '')
+  if (ambiguity !== undefined) throw badField(HEADERS['resource']!, ambiguity)
   for (const field of ['resource', 'method', 'tier'])
     if (text(field) !== undefined) request[field] = text(field)
   const cost = text('cost')
@@ -72,12 +73,6 @@ function requestOf(
   const key = text('idempotency_key')
   if (key !== undefined) request['idempotencyKey'] = key
   return request
-}
-
-/** No URL has one. Some servers take it for a slash and others do not, so its path is not known. */
-function refuseBackslash(resource: string): void {
-  if (/^\/[^?#]*\\/.test(resource))
-    throw badField(HEADERS['resource']!, 'holds a backslash, which must be encoded in a path')
 }
 
 /** An empty value is an absent scope: gateways have no other way to say so. */
