@@ -213,6 +213,14 @@ describe('X-Sluice-Subject', () => {
     expect(errorOf(await get({ 'X-Sluice-Subject': subject }))).toEqual([403, 'bad_request'])
   })
 
+  it('is warned about also where it is refused, as older gateways send it', async () => {
+    const one = await another({})
+    await one.get('/v1/auth', { 'X-Sluice-Scope-Usr': 'x' })
+    await one.get('/v1/auth', { 'X-Sluice-Subject': 'ip=192.0.2.7, user=ada' })
+    const warned = one.log.filter(({ level }) => level === 'warn')
+    expect(warned.map(({ code }) => code)).toEqual(['bad_request', 'deprecated_header'])
+  })
+
   it('is refused twice, and beside a header for a scope', async () => {
     const lines = ['X-Sluice-Subject: user=ada', 'X-Sluice-Subject: org=acme']
     expect(rawErrorOf(await sent(request(lines), service))).toEqual([403, 'bad_request'])

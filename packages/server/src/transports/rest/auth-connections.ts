@@ -1,6 +1,6 @@
 /**
- * Which connections are asking `/v1/auth`, by the bytes that they send: node:http refuses some requests
- * before anybody is told what they ask.
+ * Which connections are asking `/v1/auth`, by the bytes that they send. node:http refuses some requests
+ * before their head is parsed, so their path is not known otherwise.
  */
 import type { Duplex } from 'node:stream'
 

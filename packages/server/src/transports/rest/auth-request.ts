@@ -22,17 +22,11 @@ const HEADERS: Readonly<Record<string, string>> = {
   idempotency_key: 'X-Idempotency-Key',
 }
 
-export interface AuthRequest {
-  readonly request: Request
-  /** It names its subject by `X-Sluice-Subject`. */
-  readonly isDeprecated: boolean
-}
-
 /** `rawHeaders`: names and values in turn, as they came. Throws naming the header. */
 export function readAuthRequest(
   rawHeaders: readonly string[],
   allowed: readonly AuthHeader[],
-): AuthRequest {
+): Request {
   const scopes = new Map<string, string>()
   const fields = new Map<string, string>()
   const known = new Map<string, string>([
@@ -51,8 +45,7 @@ export function readAuthRequest(
     if (into.has(field)) throw badField(header, 'is there twice; the gateway must send it once')
     into.set(field, decoded(header, rawHeaders[i + 1]!))
   }
-  const deprecated = fields.get(SUBJECT) ?? ''
-  return { request: requestOf(scopes, fields), isDeprecated: deprecated !== '' }
+  return requestOf(scopes, fields)
 }
 
 function requestOf(

@@ -34,8 +34,10 @@ export function authRoute({ decisions, allowed, log }: AuthRouteParts): Route {
 
   const handle = async (call: Call): Promise<Reply> => {
     const denied = deniedStatus(call)
-    const { request, isDeprecated } = readAuthRequest(call.rawHeaders, allowed)
+    // Before it is read: a header of several scopes, as older gateways send it, is refused.
+    const isDeprecated = (call.headers['x-sluice-subject'] ?? '') !== ''
     if (isDeprecated) warnOnce()
+    const request = readAuthRequest(call.rawHeaders, allowed)
     const tenant = tenants.require(namespaceOf(call.caller, undefined, tenants.home))
     const started = performance.now()
     const decision = await inHeaderWords(() =>
