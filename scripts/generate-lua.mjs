@@ -26,11 +26,14 @@ const MODULES = [
   'sliding-log',
   'concurrency',
   'leases',
+  'clock-steps',
   'algorithm',
 ]
 
 /** For reading and writing rows that may have leases, and for leasing. */
 const LEASED_ROWS = ['settleLeases', 'rollLeases', 'leasedOut', 'leadOf', 'limitNumbers']
+/** For rows whose clock has stepped back. */
+const RESTARTS = ['restart', 'canRestart', 'isHeldTooLong', 'carryLeases']
 const LEASES = [
   ...LEASED_ROWS,
   'clearLeases',
@@ -53,13 +56,13 @@ const SCRIPTS = {
     roots: ['nextTat', 'decideTat'],
     parts: ['fast.lua', 'answers.lua'],
     wide: {
-      roots: ['decide', 'take', 'emptyAt', 'widthOf', ...LEASES],
+      roots: ['decide', 'take', 'emptyAt', 'widthOf', ...LEASES, ...RESTARTS],
       parts: ['rows.lua', 'besides.lua', 'wide.lua'],
     },
     last: ['consume.lua'],
   },
   CHANGE: {
-    roots: [...CHANGES, ...LEASED_ROWS],
+    roots: [...CHANGES, ...LEASED_ROWS, ...RESTARTS],
     parts: ['fast.lua', 'rows.lua', 'besides.lua'],
     last: ['change.lua'],
   },

@@ -7,7 +7,7 @@ local tat = {0.5, 0.5}
 local rolled = {0.5, 0.5, 0.5}
 local left = {0.5, 0.5}
 local account = {0.5, 0.5, 0.5}
-local leadOf, partsOf, limitNumbers, span, tokens, convert, decideTat, decideParts, nextTat, decideWhole, noteTake, write, current, decideBucket, takeBucket, bucketEmptyAt, giveBack, refundBucket, usedUp, grantBucket, chargeBucket, raiseBucket, resetBucket, addToWindow, startOf, endOf, decideFixedWindow, takeFixedWindow, refundFixedWindow, grantFixedWindow, chargeFixedWindow, raiseFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, windowAt, weighted, fadedAt, resetAt, decideSlidingCounter, takeSlidingCounter, refundSlidingCounter, grantSlidingCounter, raiseSlidingCounter, resetSlidingCounter, slidingCounterEmptyAt, stampOf, measure, dropSpent, chargeSlidingLog, newestLeavesAt, decideSlidingLog, takeSlidingLog, refundSlidingLog, grantSlidingLog, raiseSlidingLog, slidingLogEmptyAt, decideConcurrency, takeConcurrency, renewHold, releaseAll, copyAccount, clearLeases, passPeriod, leasedOut, notBefore, settleTo, settleLeases, rollLeases, leasable, noteLease, leaseEnd, reportLease, returnLease, leasedGoAt, noteLeasesOut, widthOf, decide, take, refund, grant, charge, atLeast, reset, emptyAt
+local leadOf, partsOf, limitNumbers, span, tokens, convert, decideTat, decideParts, nextTat, decideWhole, noteTake, write, current, decideBucket, takeBucket, bucketEmptyAt, giveBack, refundBucket, usedUp, grantBucket, chargeBucket, raiseBucket, resetBucket, addToWindow, startOf, endOf, decideFixedWindow, takeFixedWindow, refundFixedWindow, grantFixedWindow, chargeFixedWindow, raiseFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, windowAt, weighted, fadedAt, resetAt, decideSlidingCounter, takeSlidingCounter, refundSlidingCounter, grantSlidingCounter, raiseSlidingCounter, resetSlidingCounter, restartSlidingCounter, slidingCounterEmptyAt, stampOf, measure, dropSpent, chargeSlidingLog, newestLeavesAt, decideSlidingLog, takeSlidingLog, refundSlidingLog, grantSlidingLog, raiseSlidingLog, restartSlidingLog, slidingLogEmptyAt, decideConcurrency, takeConcurrency, renewHold, releaseAll, copyAccount, clearLeases, carryLeases, passPeriod, leasedOut, notBefore, settleTo, settleLeases, rollLeases, leasable, noteLease, leaseEnd, reportLease, returnLease, leasedGoAt, noteLeasesOut, restartBucket, isHeldTooLong, canRestart, restart, widthOf, decide, take, refund, grant, charge, atLeast, reset, emptyAt
 function leadOf(window)
     return ceil(window / 200)
 end
@@ -762,6 +762,11 @@ function resetSlidingCounter(row, at, limit, now)
     writeRolled(row, at)
     return used
 end
+function restartSlidingCounter(row, at, limit, now)
+    row[at + 1] = floor(now / limit.window) * limit.window
+    row[at + 3] = row[at + 3] + row[at + 2]
+    row[at + 2] = 0
+end
 function slidingCounterEmptyAt(row, at, limit)
     if row[at + 3] > 0 then
         return row[at + 1] + 2 * limit.window
@@ -922,6 +927,21 @@ function raiseSlidingLog(row, at, limit, n, now, entries)
         entries
     )
 end
+function restartSlidingLog(row, at, limit, now, entries)
+    measure(limit, entries, row[at + 2])
+    local sum = row[at + 1] - left[2]
+    while entries:count() > 0 do
+        entries:dropNewest()
+    end
+    if sum > 0 then
+        entries:push(
+            stampOf(limit, now),
+            sum
+        )
+    end
+    row[at + 1] = sum
+    row[at + 2] = now
+end
 function slidingLogEmptyAt(row, at, limit, entries)
     local count = entries:count()
     if count > 0 then
@@ -986,6 +1006,11 @@ end
 function clearLeases(lease, now)
     lease[1] = floor(now / 500000)
     lease[2] = 0
+    lease[3] = 0
+end
+function carryLeases(lease, now)
+    lease[1] = floor(now / 500000) + 1
+    lease[2] = lease[2] + lease[3]
     lease[3] = 0
 end
 function passPeriod(lease)
@@ -1203,6 +1228,51 @@ function noteLeasesOut(limit, out, verdict, o)
     end
     verdict[o + 5] = verdict[o + 5] - 1
     verdict[o + 6] = verdict[o + 6] + limit.amount
+end
+function restartBucket(row, at, now)
+    local t = row[at + 1] - (row[at + 4] - now)
+    if t < now then
+        row[at + 1] = now
+        row[at + 2] = 0
+    else
+        row[at + 1] = t
+    end
+    row[at + 4] = now
+end
+function isHeldTooLong(limit, now, holds)
+    return holds:lastExpiry() > now + limit.window + 60000000
+end
+function canRestart(limit, now)
+    return limit.kind ~= 1 or startOf(limit, now) >= 0
+end
+function restart(row, at, limit, now, beside)
+    local kind = limit.kind
+    local latest = now + 60000000
+    if kind == 0 then
+        if row[at + 4] > latest then
+            restartBucket(row, at, now)
+        end
+    elseif kind == 1 then
+        if row[at + 1] > latest then
+            row[at + 1] = startOf(limit, now)
+        end
+    elseif kind == 2 then
+        if row[at + 1] > latest then
+            restartSlidingCounter(row, at, limit, now)
+        end
+    elseif kind == 4 then
+        if isHeldTooLong(limit, now, beside) then
+            beside:shorten(now + limit.window)
+        end
+    elseif row[at + 2] > latest then
+        restartSlidingLog(
+            row,
+            at,
+            limit,
+            now,
+            beside
+        )
+    end
 end
 function widthOf(kind)
     if kind == 0 then
@@ -1537,4 +1607,4 @@ function emptyAt(row, at, limit, beside)
     end
     return beside:lastExpiry()
 end
-return { nextTat = nextTat, decideTat = decideTat, decide = decide, take = take, emptyAt = emptyAt, widthOf = widthOf, settleLeases = settleLeases, rollLeases = rollLeases, leasedOut = leasedOut, leadOf = leadOf, limitNumbers = limitNumbers, clearLeases = clearLeases, leasable = leasable, noteLease = noteLease, leaseEnd = leaseEnd, reportLease = reportLease, returnLease = returnLease, leasedGoAt = leasedGoAt, noteLeasesOut = noteLeasesOut, refund = refund, grant = grant, charge = charge, reset = reset, atLeast = atLeast, renewHold = renewHold, limitNumbers = limitNumbers }
+return { nextTat = nextTat, decideTat = decideTat, decide = decide, take = take, emptyAt = emptyAt, widthOf = widthOf, settleLeases = settleLeases, rollLeases = rollLeases, leasedOut = leasedOut, leadOf = leadOf, limitNumbers = limitNumbers, clearLeases = clearLeases, leasable = leasable, noteLease = noteLease, leaseEnd = leaseEnd, reportLease = reportLease, returnLease = returnLease, leasedGoAt = leasedGoAt, noteLeasesOut = noteLeasesOut, restart = restart, canRestart = canRestart, isHeldTooLong = isHeldTooLong, carryLeases = carryLeases, refund = refund, grant = grant, charge = charge, reset = reset, atLeast = atLeast, renewHold = renewHold, limitNumbers = limitNumbers }

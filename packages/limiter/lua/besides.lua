@@ -78,6 +78,10 @@ function Holds:add(id, cost, expiry)
   call('ZADD', self.key, unpack(words))
 end
 function Holds:dropExpired(time) call('ZREMRANGEBYSCORE', self.key, '-inf', format('%.0f', time)) end
+function Holds:shorten(expiry)
+  local score = format('%.0f', expiry)
+  for _, id in ipairs(call('ZRANGEBYSCORE', self.key, '(' .. score, '+inf')) do call('ZADD', self.key, score, id) end
+end
 function Holds:remove(id)
   local k = 1
   while call('ZREM', self.key, id .. '/' .. k) == 1 do k = k + 1 end
@@ -101,4 +105,42 @@ local function besidesOf(rule, w, key)
     end
   end
   return besides, key
+end
+
+-- Columns of other variants that are still to be believed: of buckets as full as at the last write.
+local function restartExtras(extras, written)
+  local kept = {}
+  for _, extra in ipairs(extras) do
+    local numbers, time = extra.numbers, extra.numbers[1]
+    if extra.amount then
+      numbers[1], time = max(now, time - (written - now)), 0
+    elseif sub(extra.name, 1, 1) == 'e' then
+      time = numbers[2]
+    end
+    if time <= now + GRACE then kept[#kept + 1] = extra end
+  end
+  return kept
+end
+
+-- A row that a clock wrote which has since stepped back, further than counters bear by themselves, is started
+-- anew, whether its request is allowed or not: else it would be so again and again. Receipts from before give
+-- nothing because of the sums, leases because of the row's birth; the key lives on as long as they could.
+local function restartIfAhead(rule, w, besides, rowKey)
+  local ahead = w.found and w.written > now + GRACE
+  for j = 1, rule.count do
+    local limit = rule.limits[j]
+    if limit.kind == 4 and isHeldTooLong(limit, now, besides[j]) then ahead = true end
+    if not canRestart(limit, now) then return end
+  end
+  if not ahead then return end
+  stepped = true
+  for j = 1, rule.count do
+    local limit = rule.limits[j]
+    restart(w.row, limit.at, limit, now, besides[j])
+    w.sums[j] = w.sums[j] + 4000000000
+  end
+  if w.found then w.extras = restartExtras(w.extras, w.written) end
+  w.birth, w.last, w.written = now, now, now
+  if w.lease then carryLeases(w.lease, now) end
+  if w.found then save(rule, rowKey, w, besides) end
 end

@@ -4,7 +4,7 @@
 --          place in ARGV (0: none), how many items, and of each item a limit, an amount, and of refunds the
 --          mark and its rest, the amount it was taken under, what had been given back, and its time.
 --          From 2 on: the rules, then the texts.
--- returns  the time, then a number for each item; of operations without items one number or text
+-- returns  the time, negative where a row was found that a clock wrote which has since stepped back; then a number for each item; of operations without items one number or text
 local REFUND, GRANT, CHARGE, RAISE, RESET, RENEW, RELEASE = 1, 2, 3, 4, 5, 6, 7
 local CLAIM, CONFIRM, UNCLAIM, BEAT, CREATE = 8, 9, 10, 11, 12
 local ITEM, VOID = 7, 4000000000
@@ -60,7 +60,8 @@ end
 -- A claim: its end, a question mark, whose it is. A record: its end, the fingerprint, the answer.
 local function record(operation, name, owner, life, fingerprint, body)
   local known = call('GET', name)
-  if known and read('<d', known) <= now then known = false end
+  local ends = known and read('<d', known) or 0
+  if ends <= now or ends > now + 300000000 + GRACE then known = false end
   local mine = known and sub(known, 9) == '?' .. owner
   if operation == UNCLAIM then
     if mine then call('DEL', name) end
@@ -94,6 +95,7 @@ while at <= streamEnd do
     local name, id = KEYS[key], ARGV[text]
     call('ZADD', name, format('%.0f', now), id)
     call('ZREMRANGEBYSCORE', name, '-inf', format('%.0f', now - 7000000))
+    call('ZREMRANGEBYSCORE', name, format('(%.0f', now + GRACE), '+inf')
     call('PEXPIRE', name, 60000)
     answer(call('ZCARD', name))
   elseif operation == CREATE then
@@ -105,6 +107,7 @@ while at <= streamEnd do
     local rowKey = KEYS[key]
     local w, besides = open(rule, call('GET', rowKey)), nil
     besides, key = besidesOf(rule, w, key)
+    restartIfAhead(rule, w, besides, rowKey)
     local dirty = false
     if operation == RESET then
       local used = resetRow(rule, w, besides)
@@ -146,4 +149,5 @@ while at <= streamEnd do
     end
   end
 end
+reply[1] = stepped and -now or now
 return reply

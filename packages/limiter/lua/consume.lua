@@ -51,6 +51,7 @@ local function decidePlain(at, n, dry)
       key = first
       return false
     end
+    if tats[3] > now + GRACE then key = first return false end
     opened[i] = tats
     texts[size + i] = value
     letters[said + 1 + i] = not sumsAt[i] and '-' or sumsAt[i] == '' and 'n' or 's'
@@ -132,4 +133,4 @@ while at <= streamEnd do
   end
   at = at + 2 + 2 * n
 end
-return { now, table.concat(letters), table.concat(texts), unpack(records) }
+return { stepped and -now or now, table.concat(letters), table.concat(texts), unpack(records) }

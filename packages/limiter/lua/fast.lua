@@ -5,7 +5,7 @@
 --          many, dry run, hold id, idempotency (places in ARGV or 0), rules; of each rule its number and
 --          the cost. A lease is a run of one: 2 for dry run, how many reports, how many are wanted, half the
 --          numbers that follow: the rule's number, a zero, six of each report. From 2 on: of each rule its numbers and the names of its columns; then the texts.
--- returns  the time; letters: of each transaction 1 allowed, 0 denied, b other calendar bounds are needed,
+-- returns  the time, negative where a row was found that a clock wrote which has since stepped back; letters: of each transaction 1 allowed, 0 denied, b other calendar bounds are needed,
 --          r replayed, c conflict, p in progress, x a key that is no row, then of each of its rules what stands for it in the
 --          third text: n the row as it was found, s the same with sums of refunds, from which the caller
 --          reckons the answer as this script did; v what was ever taken and the verdicts, where that would
@@ -18,6 +18,9 @@
 local call, pack, read, sub, rep = redis.call, struct.pack, struct.unpack, string.sub, string.rep
 local KEYS, ARGV, unpack = KEYS, ARGV, unpack
 local WIDTH, FIXED, GRACE, STEP, HORIZON = 7, 4, 60000000, 60000000, 3162240000000000
+
+-- Whether a row was found that a clock wrote which has since stepped back.
+local stepped = false
 
 local streamEnd = #ARGV[1] / 8
 local stream = { read('<' .. rep('d', streamEnd), ARGV[1]) }

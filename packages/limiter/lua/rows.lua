@@ -96,6 +96,7 @@ local function open(rule, value)
     if mark == 'L' then w.lease = { read('<ddd', value, all[#places + 1]) } end
   end
   setLead(rule, w.lease)
+  w.written = w.last
   if not hasBucket then w.last = 0 end
   for j = 1, rule.count do
     if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end

@@ -38,6 +38,7 @@ local function decideWide(at, n, dry, hold, key)
     local w = open(rule, call('GET', KEYS[key + 1]))
     local besides
     besides, key = besidesOf(rule, w, key + 1)
+    restartIfAhead(rule, w, besides, KEYS[keysAt[i]])
     opened[i], besidesAt[i] = w, besides
     for j = 1, rule.count do
       local limit = rule.limits[j]
@@ -111,6 +112,7 @@ local function leaseOne(at, reports, want, key)
   local w = open(rule, call('GET', rowKey))
   local besides
   besides, key = besidesOf(rule, w, key + 1)
+  restartIfAhead(rule, w, besides, rowKey)
   -- It will be asked again with other bounds, reports and all: nothing is heard yet.
   for j = 1, rule.count do
     decide(w.row, rule.limits[j].at, rule.limits[j], 1, now, out, 0, besides[j], '')
@@ -161,7 +163,9 @@ return function(at, n, dry, hold, once, key)
   local record, fingerprint, description = KEYS[key + 1], ARGV[once], ARGV[once + 1]
   key = key + 1
   local known = call('GET', record)
-  if known and read('<d', known) > now then
+  -- One that a clock wrote which has since stepped back is not believed.
+  local ends = known and read('<d', known) or 0
+  if ends > now and ends <= now + 300000000 + GRACE then
     for i = 1, n do
       local _
       texts[size + i], letters[said + 1 + i] = '', '-'

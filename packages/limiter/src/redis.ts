@@ -32,11 +32,16 @@ export interface RedisStoreOptions {
   readonly prefix?: string
   /** Decide from leased tokens in memory where rules do not say otherwise; false unless given. */
   readonly leases?: boolean
+  /**
+   * Called when Redis answers that its clock has stepped back by more than a minute, for every call that found
+   * a counter from the time ahead. Such a counter starts anew with what was used of it.
+   */
+  readonly onClockStepBack?: () => void
   /** For tests: milliseconds since the epoch to decide by, instead of the server's clock; moves the breaker too. */
   readonly testClock?: () => number
 }
 
-const OPTIONS = ['deadlineMs', 'instances', 'prefix', 'leases', 'testClock']
+const OPTIONS = ['deadlineMs', 'instances', 'prefix', 'leases', 'onClockStepBack', 'testClock']
 /** Milliseconds between two beats; while the breaker is not closed each is a question whether Redis is back. */
 const BEAT_MS = 2000
 const ASKING_BEAT_MS = 500
@@ -46,6 +51,8 @@ export interface RedisHealth {
   readonly breaker: BreakerState
   /** How far the store's clock is ahead of this instance's, in milliseconds, and how sure that is; null before the first call. */
   readonly clock: { readonly aheadMs: number; readonly uncertainMs: number } | null
+  /** How many calls found a counter that Redis's clock wrote before it stepped back by more than a minute. */
+  readonly clockStepsBack: number
   /** How many instances were counted. */
   readonly instances: number
   readonly leases: LeaseReading
@@ -149,6 +156,7 @@ class WholeStore extends LeasedStore implements SharedStore {
     return {
       breaker: net.state,
       clock: clock.reading,
+      clockStepsBack: clock.stepsBack,
       instances: net.instances,
       leases: { tokens, local, asked, empty, rows, calls: inner.calls },
     }
@@ -169,6 +177,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const instances = within('instances', options.instances ?? 1, 1, 1_000_000)
   const clock = new StoreClock(
     testClock === undefined ? null : () => Math.round(testClock() * 1000),
+    options.onClockStepBack,
   )
   const safeguard = new SafetyNet({
     deadlineMs,

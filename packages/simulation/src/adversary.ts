@@ -49,6 +49,8 @@ const LIMITS: readonly LimitsInput[] = [
 
 const VALUE = 'x'
 const STEPS = 120
+/** Mostly further than counters bear by themselves. */
+const LONG_STEP_US = 4_000_000_000
 
 /** What was admitted too much at most, in a history drawn from the seed. */
 export function torment(seed: number, counters: Counters, malice: Malice = {}): Worst[] {
@@ -131,7 +133,8 @@ export function torment(seed: number, counters: Counters, malice: Malice = {}): 
     const soon = [0, 0, 0, 0, 1, 1000, 20_000, 100_000, toBoundary - 1, toBoundary]
     const steps = isBrisk ? [0, 0, 0, 1000, 2000, 5000] : [...soon, isLong ? 3e6 : 1e6]
     world.now += random.pick(steps)
-    if (!hasWindows && random.chance(0.03)) ahead -= random.whole(0, 200_000)
+    if (!hasWindows && random.chance(0.03))
+      ahead -= random.whole(0, random.chance(0.3) ? LONG_STEP_US : 200_000)
     held = held.filter(
       ({ ends, holding: { unspent, spent } }) =>
         unspent + spent > 0 && world.now < ends + (malice.lateUs ?? 0),

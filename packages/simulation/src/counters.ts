@@ -2,8 +2,10 @@
  * What Redis keeps, and what its scripts do with it, in memory: the same algorithms, called in the same
  * order. A test holds it against a real Redis.
  */
-import { decide, refund, take, widthOf } from '../../limiter/src/algorithms/algorithm.js'
+import { decide, RESET, refund, take, widthOf } from '../../limiter/src/algorithms/algorithm.js'
+import { LONGEST_STEP, restart } from '../../limiter/src/algorithms/clock-steps.js'
 import {
+  carryLeases,
   clearLeases,
   LEASE_WIDTH,
   leasable,
@@ -176,7 +178,22 @@ export class Counters {
       at += widthOf(numbers.kind)
     }
     if (row.lease !== null) rollLeases(row.lease, now)
+    if (row.last > now + LONGEST_STEP) this.restart(rule, value, row, now)
     return row
+  }
+
+  /** The clock has stepped back since the row was written. */
+  protected restart(rule: CompiledRule, value: string, row: Row, now: number): void {
+    let at = 0
+    for (const [j, { numbers }] of rule.limits.entries()) {
+      restart(row.numbers, at, numbers, now, row.logs[j])
+      row.sums[j]! += RESET
+      at += widthOf(numbers.kind)
+    }
+    row.birth = now
+    row.last = now
+    if (row.lease !== null) carryLeases(row.lease, now)
+    this.#save(rule, value, row.copy(), now)
   }
 
   protected settle(

@@ -107,7 +107,7 @@ export async function play(plan: Plan, counters?: Counters): Promise<Outcome> {
   often(plan.suspensions, () => random.pick(instances).pause(random.wait(600_000), true))
   often(plan.stands, () => server.stand(random.wait(200_000)))
   often(plan.stepsBack, () => {
-    server.ahead -= random.between(0, 300_000)
+    server.ahead -= random.between(0, random.chance(0.1) ? 4_000_000_000 : 300_000)
   })
   often(plan.deaths, () => {
     const i = random.whole(0, instances.length - 1)

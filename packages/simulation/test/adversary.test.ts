@@ -2,7 +2,12 @@
 import { describe, expect, it } from 'vitest'
 import { widthOf } from '../../limiter/src/algorithms/algorithm.js'
 import { giveBack } from '../../limiter/src/algorithms/bucket-changes.js'
-import { LEASE_PERIOD, leasedOut, rollLeases } from '../../limiter/src/algorithms/leases.js'
+import {
+  clearLeases,
+  LEASE_PERIOD,
+  leasedOut,
+  rollLeases,
+} from '../../limiter/src/algorithms/leases.js'
 import { BUCKET, type LimitNumbers } from '../../limiter/src/algorithms/limit-numbers.js'
 import { GIVEN_BACK, MARK, VERDICT_WIDTH } from '../../limiter/src/algorithms/verdict.js'
 import type { LeaseReport } from '../../limiter/src/leases/lease-port.js'
@@ -141,5 +146,30 @@ describe('the search finds', () => {
 
   it('holders that spend a little after the end', () => {
     expect(search(() => new Counters(), { lateUs: 150_000 })).not.toBeNull()
+  })
+
+  it('receipts that are honoured after the clock has stepped back and the row was started anew', () => {
+    class Honouring extends Counters {
+      protected override restart(rule: CompiledRule, value: string, row: Row, now: number): void {
+        const [sums, birth] = [[...row.sums], row.birth]
+        super.restart(rule, value, row, now)
+        for (const each of [row, ...this.rows.values()]) {
+          each.sums = [...sums]
+          each.birth = birth
+        }
+      }
+    }
+    expect(search(() => new Honouring())).not.toBeNull()
+  })
+
+  it('leases that are forgotten when the row is started anew', () => {
+    class Forgetting extends Counters {
+      protected override restart(rule: CompiledRule, value: string, row: Row, now: number): void {
+        super.restart(rule, value, row, now)
+        for (const each of [row, ...this.rows.values()])
+          if (each.lease !== null) clearLeases(each.lease, now)
+      }
+    }
+    expect(search(() => new Forgetting())).not.toBeNull()
   })
 })

@@ -137,6 +137,8 @@ async function compare(seed: number): Promise<number> {
     }
     now += random.pick([0, 0, 0, 1000, 20_000, 250_000, 500_000, 1_500_000])
     if (random.chance(0.03)) now -= random.whole(0, 100_000)
+    if (random.chance(0.02)) now += random.whole(0, 7_200_000_000)
+    if (random.chance(0.03)) now -= random.whole(50_000_000, 7_200_000_000)
     if (random.chance(0.05)) rule = random.pick(variants)
   }
   return granted

@@ -32,6 +32,8 @@ export interface Holds {
   renew(id: string, expiry: number): void
   add(id: string, cost: number, expiry: number): void
   dropExpired(now: number): void
+  /** None lives longer than this. */
+  shorten(expiry: number): void
   /** How many holds the id had. */
   remove(id: string): number
   removeAll(): void

@@ -24,7 +24,7 @@ const START = 0
 const COUNT = 1
 
 /** Start of the window that holds `now`; -1 where the calendar's boundaries do not cover it. */
-function startOf(limit: LimitNumbers, now: number): number {
+export function startOf(limit: LimitNumbers, now: number): number {
   const last = limit.bounds.length - 1
   if (last < 0) return Math.floor(now / limit.window) * limit.window
   if (now < limit.bounds[0]! || now >= limit.bounds[last]!) return -1

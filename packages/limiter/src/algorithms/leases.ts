@@ -55,6 +55,16 @@ export function clearLeases(lease: Numbers, now: number): void {
   lease[OLDER] = 0
 }
 
+/**
+ * After the clock has stepped back: what is out stays out until the end of the next period but one, which is
+ * not sooner than any holder stops spending it. It is of no period that a holder could report of.
+ */
+export function carryLeases(lease: Numbers, now: number): void {
+  lease[PERIOD] = Math.floor(now / LEASE_PERIOD) + 1
+  lease[FRESH] = lease[FRESH]! + lease[OLDER]!
+  lease[OLDER] = 0
+}
+
 /** The account, one period later. */
 function passPeriod(lease: Numbers): void {
   lease[PERIOD] = lease[PERIOD]! + 1

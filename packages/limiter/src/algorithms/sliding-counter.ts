@@ -193,6 +193,18 @@ export function resetSlidingCounter(
   return used
 }
 
+/** All that either window counted counts in the window of `now`. */
+export function restartSlidingCounter(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  now: number,
+): void {
+  row[at + START] = Math.floor(now / limit.window) * limit.window
+  row[at + COUNT] = row[at + COUNT]! + row[at + BEFORE]!
+  row[at + BEFORE] = 0
+}
+
 /** A row whose counts were given back still knows its window. */
 export function slidingCounterEmptyAt(row: Numbers, at: number, limit: LimitNumbers): number {
   if (row[at + COUNT]! > 0) return row[at + START]! + 2 * limit.window

@@ -208,6 +208,22 @@ export function raiseSlidingLog(
   return chargeSlidingLog(row, at, limit, missing, now, entries)
 }
 
+/** All that counted at the latest time becomes one entry, as if it were taken now. */
+export function restartSlidingLog(
+  row: Numbers,
+  at: number,
+  limit: LimitNumbers,
+  now: number,
+  entries: LogEntries,
+): void {
+  measure(limit, entries, row[at + SEEN]!)
+  const sum = row[at + SUM]! - left[1]!
+  while (entries.count() > 0) entries.dropNewest()
+  if (sum > 0) entries.push(stampOf(limit, now), sum)
+  row[at + SUM] = sum
+  row[at + SEEN] = now
+}
+
 /** A log whose entries were given back still knows the latest time. */
 export function slidingLogEmptyAt(
   row: Numbers,

@@ -1,7 +1,7 @@
 /** A clock that steps back by up to a minute mints nothing. */
 import assert from 'node:assert/strict'
 import type { LimitText } from '../limits/limit-text.js'
-import { ADA, type Chapter, FIVES, type Open, START } from './trial.js'
+import { ADA, type Chapter, FIVES, type Open, START, type Trial } from './trial.js'
 
 const LIMITS: readonly LimitText[] = [
   ...Object.values(FIVES),
@@ -52,8 +52,107 @@ const oscillates = Object.values(FIVES).map((limit) => [
   },
 ])
 
+const DAY_MS = 86_400_000
+
+/** The clock jumps a day ahead, something is taken there, and it steps back. */
+async function jumpAndBack(trial: Trial, take: () => Promise<unknown>): Promise<void> {
+  trial.now += DAY_MS
+  await take()
+  trial.now -= DAY_MS
+}
+
+const startsAnew = LIMITS.map((limit) => [
+  `${limit}: after a day ahead and back, what is used is used, and no longer than that`,
+  async (open: Open) => {
+    const trial = open(limit)
+    await trial.take(ADA)
+    await jumpAndBack(trial, () => trial.take({ ...ADA, cost: 5 }))
+    const { retryAfterMs } = await trial.deny(ADA)
+    const longest = limit === '5 per calendar day' ? DAY_MS : 20_000
+    assert.ok(retryAfterMs! <= longest, `${retryAfterMs} ms`)
+    trial.now += retryAfterMs!
+    await trial.take(ADA)
+  },
+])
+
+const partly = LIMITS.map((limit) => [
+  `${limit}: what was not used then is there`,
+  async (open: Open) => {
+    const trial = open(limit)
+    await jumpAndBack(trial, () => trial.take({ ...ADA, cost: 2 }))
+    assert.deepEqual(await trial.left(ADA), [3])
+    await trial.take({ ...ADA, cost: 3 })
+    await trial.deny(ADA)
+  },
+])
+
+const worthless = Object.values(FIVES).map((limit) => [
+  `${limit}: receipts from before and from then give nothing, also when that time comes`,
+  async (open: Open) => {
+    const trial = open(limit)
+    const receipts = [await trial.take(ADA)]
+    const start = trial.now
+    await jumpAndBack(trial, async () => {
+      for (let i = 0; i < 5; i++) receipts.push(await trial.take(ADA))
+    })
+    await trial.deny(ADA)
+    const refundAll = async () => {
+      for (const receipt of receipts)
+        assert.equal((await trial.limiter.refund(receipt))?.['requests'] ?? 0, 0)
+    }
+    await refundAll()
+    await trial.deny(ADA)
+    trial.now = start + DAY_MS - 20_000
+    await trial.take({ ...ADA, cost: 5 })
+    trial.now = start + DAY_MS
+    await trial.check({ ...ADA, cost: 5 })
+    await refundAll()
+    await trial.deny(ADA)
+  },
+])
+
 export const timeGoingBack: Chapter = {
-  ...Object.fromEntries([...stays, ...remembered, ...oscillates]),
+  ...Object.fromEntries([
+    ...stays,
+    ...remembered,
+    ...oscillates,
+    ...startsAnew,
+    ...partly,
+    ...worthless,
+  ]),
+
+  'a clock that jumps to and fro admits no more than its way ahead would': async (open) => {
+    const trial = open(['5 per 10s', '5 per 10s fixed', '5 per 10s exact', '5 per 10s sliding'])
+    for (const ms of [61_000, 3_600_000]) {
+      const user = { subject: { user: `jumps-${ms}` } }
+      let passed = 0
+      for (let i = 0; i < 10; i++) {
+        trial.now = START + (i % 2 === 0 ? 0 : ms)
+        for (let n = 0; n < 8; n++) if ((await trial.check(user)).allowed) passed++
+      }
+      // Full at first, and once after each of the five ways ahead.
+      assert.ok(passed <= 30, `${passed} passed`)
+    }
+  },
+
+  'an answer under an idempotency key is not replayed for a day': async (open) => {
+    const trial = open('5/h')
+    const asked = { ...ADA, idempotencyKey: 'k' }
+    await jumpAndBack(trial, () => trial.take(asked))
+    assert.equal((await trial.take(asked)).replayed, false)
+    assert.equal((await trial.take(asked)).replayed, true)
+  },
+
+  'a hold that was renewed then ends as one that is taken now': async (open) => {
+    const trial = open('1 concurrent for 10s')
+    const { hold } = await trial.take(ADA)
+    for (let at = 0; at < 200_000; at += 9000) {
+      trial.now += 9000
+      assert.notEqual(await trial.limiter.renew(hold!), null)
+    }
+    trial.now = START
+    assert.ok((await trial.deny(ADA)).retryAfterMs! <= 10_000)
+  },
 
   'what was taken at the earlier time can be given back': async (open) => {
     const trial = open(['5/h', '5/h fixed', '5/h exact', '5/h sliding'])

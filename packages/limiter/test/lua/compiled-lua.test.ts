@@ -18,6 +18,7 @@ import {
   take,
   widthOf,
 } from '../../src/algorithms/algorithm.js'
+import { canRestart, restart } from '../../src/algorithms/clock-steps.js'
 import { type Holds, renewHold } from '../../src/algorithms/concurrency.js'
 import {
   BUCKET,
@@ -48,6 +49,7 @@ interface Step {
     | 'reset'
     | 'renew'
     | 'change'
+    | 'restart'
   readonly cost: number
   readonly wait: number
   readonly pick: number
@@ -82,6 +84,7 @@ const step: fc.Arbitrary<Step> = fc.record({
         'reset',
         'renew',
         'change',
+        'restart',
       ),
     },
   ),
@@ -170,6 +173,11 @@ function play(played: History): { lines: string[]; printed: string[] } {
     } else if (what === 'reset') {
       lines.push(`reset ${now}`)
       show(reset(row, 0, limit, now, beside))
+    } else if (what === 'restart') {
+      now -= Math.round(window * (pick % 4)) + 61 * S
+      lines.push(`restart ${now}`)
+      if (canRestart(limit, now)) restart(row, 0, limit, now, beside)
+      show(0)
     } else if (what === 'renew') {
       if (kind !== CONCURRENCY) continue
       lines.push(`renew ${now} ${id}`)

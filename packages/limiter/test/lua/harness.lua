@@ -43,6 +43,9 @@ local function holds()
   function self.dropExpired(_, now)
     for id, hold in pairs(list) do if hold.expiry <= now then list[id] = nil end end
   end
+  function self.shorten(_, expiry)
+    for _, hold in pairs(list) do hold.expiry = math.min(hold.expiry, expiry) end
+  end
   function self.remove(_, id)
     local cost = list[id] and list[id].cost or 0
     list[id] = nil
@@ -96,6 +99,9 @@ for line in io.lines() do
     show(algorithm.atLeast(row, 0, limit, n[2], n[3], beside))
   elseif step == 'reset' then
     show(algorithm.reset(row, 0, limit, n[2], beside))
+  elseif step == 'restart' then
+    if algorithm.canRestart(limit, n[2]) then algorithm.restart(row, 0, limit, n[2], beside) end
+    show(0)
   elseif step == 'renew' then
     show(algorithm.renewHold(limit, n[2], beside, words[3]))
   end

@@ -172,6 +172,12 @@ export class Columns {
     }
   }
 
+  /** The row was last written now, whatever it says. */
+  setLast(numbers: Numbers, row: number, now: number): void {
+    numbers[row + this.lastAt] = 0
+    this.touch(numbers, row, now)
+  }
+
   /** A column's numbers as the algorithms know them, into `full`. */
   unpack(index: number, numbers: Numbers, row: number, full: Float64Array): void {
     const { kind, at, width, amount } = this.all[index]!

@@ -77,6 +77,13 @@ export class HoldBook implements Holds {
     this.#earliest = earliest
   }
 
+  shorten(expiry: number): void {
+    for (const held of this.#holds.values()) held.expiry = Math.min(held.expiry, expiry)
+    this.isChanged = true
+    this.#earliest = Math.min(this.#earliest, expiry)
+    this.#latest = undefined
+  }
+
   remove(id: string): number {
     const held = this.#holds.get(id)
     if (held === undefined) return 0

@@ -28,6 +28,8 @@ export class IdempotencyBook {
   find(asked: Idempotency, now: number): Answered | undefined {
     const answer = this.#answers.get(keyOf(asked))
     if (answer === undefined || answer.until <= now) return undefined
+    // It was answered by a clock that has since stepped back: how long ago is not known.
+    if (answer.until > now + IDEMPOTENCY_US + GRACE_US) return undefined
     if (answer.fingerprint !== asked.fingerprint) throw new IdempotencyConflict()
     return answer
   }

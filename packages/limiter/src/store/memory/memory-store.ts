@@ -18,6 +18,7 @@ import {
   type Transaction,
   type Verdicts,
 } from '../store.js'
+import { GRACE_US } from './columns.js'
 import { consume } from './consume.js'
 import { NO_HOLDS } from './hold-book.js'
 import { IdempotencyBook } from './idempotency-book.js'
@@ -29,6 +30,8 @@ export interface MemoryStoreOptions {
   readonly maxKeys?: number
   /** How many idempotency keys are remembered; 100,000 unless given. */
   readonly maxIdempotencyKeys?: number
+  /** Called when the clock that decides has stepped back by more than a minute, with how far in milliseconds. */
+  readonly onClockStepBack?: (byMs: number) => void
 }
 
 interface RowPlace {
@@ -40,16 +43,24 @@ export class MemoryStore implements Store {
   readonly isSync = true
   readonly #tables: Tables
   readonly #idempotency: IdempotencyBook
+  readonly #onClockStepBack: (byMs: number) => void
+  /** The latest time that was decided at since the clock last stepped back. */
+  #latest = 0
+  /** How often the clock stepped back by more than a minute. */
+  clockStepsBack = 0
 
   constructor(options: MemoryStoreOptions = {}) {
     this.#tables = new Tables(wholeNumber('maxKeys', options.maxKeys ?? 1_000_000))
     this.#idempotency = new IdempotencyBook(
       wholeNumber('maxIdempotencyKeys', options.maxIdempotencyKeys ?? 100_000),
     )
+    this.#onClockStepBack = options.onClockStepBack ?? (() => {})
   }
 
   consume(transaction: Transaction): Verdicts {
     const { idempotency, now } = transaction
+    if (now > this.#latest) this.#latest = now
+    else if (now < this.#latest - GRACE_US) this.#stepBack(now)
     if (idempotency === null || transaction.dryRun) return consume(this.#tables, transaction)
     const answered = this.#idempotency.find(idempotency, now)
     if (answered !== undefined) {
@@ -59,6 +70,13 @@ export class MemoryStore implements Store {
     const verdicts = consume(this.#tables, transaction)
     if (verdicts[ALLOWED] === 1) this.#idempotency.add(idempotency, transaction, verdicts, now)
     return verdicts
+  }
+
+  #stepBack(now: number): void {
+    const byMs = (this.#latest - now) / 1000
+    this.#latest = now
+    this.clockStepsBack++
+    this.#onClockStepBack(byMs)
   }
 
   refund(returns: readonly Return[], now: number): number[] {

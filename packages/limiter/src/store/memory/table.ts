@@ -103,7 +103,11 @@ export class Table {
     if (sketch === null) return
     this.isGuess = true
     sketch.restore(a, b, blank, 1)
-    for (const [i, { kind, at, numbers }] of this.columns.all.entries()) {
+    for (const [i, { kind, at, width, numbers }] of this.columns.all.entries()) {
+      const time = kind === SLIDING_LOG ? blank[2 + at]! : blank[1 + at]!
+      // The clock has stepped back since: a guess is not worth carrying over.
+      if (kind !== BUCKET && width > 0 && time > now + GRACE_US)
+        blank.fill(0, 1 + at, 1 + at + width)
       if (kind !== SLIDING_LOG || blank[1 + at] === 0) continue
       const log = new LogRing()
       log.push(Math.ceil(blank[2 + at]! / numbers.cell) * numbers.cell, blank[1 + at]!)
@@ -172,12 +176,12 @@ export class Table {
     return index < 0 ? own : own + this.previous.refunded(a, b, index)
   }
 
-  /** Something was given back to the located row: receipts from before know less. */
-  noteRefund(column: number, tokens: number, now: number): void {
+  /** Something was given back to the located row: receipts from before, up to `latest`, know less. */
+  noteRefund(column: number, tokens: number, now: number, latest = now): void {
     const { numbers, kind } = this.columns.all[column]!
     const life = kind === BUCKET ? this.#longestOf(column, numbers.amount) : 2 * numbers.window
     const lives = (a: number, b: number) => this.has(a, b)
-    this.refunds.add(this.a, this.b, column, tokens, now + life, now, lives)
+    this.refunds.add(this.a, this.b, column, tokens, latest + life, now, lives)
   }
 
   /** The located row may owe more than its burst. */

@@ -5,9 +5,10 @@ import type { Family } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import { type Slices, STEP } from '../../slices.js'
 import { Besides } from './besides.js'
-import { Columns } from './columns.js'
+import { Columns, GRACE_US } from './columns.js'
 import { DepartedRows } from './departed-rows.js'
 import { Fingerprint } from './half-sip-hash.js'
+import { isAhead, restartRow } from './restart-row.js'
 import { RestoredTables } from './restored-tables.js'
 import type { Shared } from './rows.js'
 import { exportTables } from './snapshot.js'
@@ -41,6 +42,9 @@ export class Tables {
     const fingerprint = this.#fingerprint
     fingerprint.of(value)
     table.locate(fingerprint.a, fingerprint.b, now)
+    const { columns } = table
+    const isBelieved = table.numbers[table.row + columns.lastAt]! <= now + GRACE_US
+    if ((!isBelieved || columns.hasHolds) && isAhead(table, now)) restartRow(table, family, now)
     return table
   }
 

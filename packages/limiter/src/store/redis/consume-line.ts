@@ -234,7 +234,8 @@ export class ConsumeLine {
   }
 
   #read(batch: readonly Pending[], reply: Reply): void {
-    const [now, letters, texts, ...records] = reply as [number, Buffer, Buffer, ...Buffer[]]
+    const [time, letters, texts, ...records] = reply as [number, Buffer, Buffer, ...Buffer[]]
+    const now = Math.abs(time)
     const answers = { now, letters, texts, records, letterAt: 0, textAt: 0, recordAt: 0 }
     for (let i = 0; i < batch.length; i++) {
       const pending = batch[i]!

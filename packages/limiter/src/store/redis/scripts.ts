@@ -171,6 +171,7 @@ end
 local call, pack, read, sub, rep = redis.call, struct.pack, struct.unpack, string.sub, string.rep
 local KEYS, ARGV, unpack = KEYS, ARGV, unpack
 local WIDTH, FIXED, GRACE, STEP, HORIZON = 7, 4, 60000000, 60000000, 3162240000000000
+local stepped = false
 local streamEnd = #ARGV[1] / 8
 local stream = { read('<' .. rep('d', streamEnd), ARGV[1]) }
 local now = stream[1]
@@ -215,7 +216,7 @@ local tat = {0.5, 0.5}
 local rolled = {0.5, 0.5, 0.5}
 local left = {0.5, 0.5}
 local account = {0.5, 0.5, 0.5}
-local leadOf, limitNumbers, convert, noteTake, write, current, decideBucket, takeBucket, bucketEmptyAt, giveBack, addToWindow, startOf, endOf, decideFixedWindow, takeFixedWindow, refundFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, windowAt, weighted, fadedAt, resetAt, decideSlidingCounter, takeSlidingCounter, refundSlidingCounter, slidingCounterEmptyAt, stampOf, measure, dropSpent, chargeSlidingLog, newestLeavesAt, decideSlidingLog, takeSlidingLog, refundSlidingLog, slidingLogEmptyAt, decideConcurrency, takeConcurrency, copyAccount, clearLeases, passPeriod, leasedOut, notBefore, settleTo, settleLeases, rollLeases, leasable, noteLease, leaseEnd, reportLease, returnLease, leasedGoAt, noteLeasesOut, widthOf, decide, take, emptyAt
+local leadOf, limitNumbers, convert, noteTake, write, current, decideBucket, takeBucket, bucketEmptyAt, giveBack, addToWindow, startOf, endOf, decideFixedWindow, takeFixedWindow, refundFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, windowAt, weighted, fadedAt, resetAt, decideSlidingCounter, takeSlidingCounter, refundSlidingCounter, restartSlidingCounter, slidingCounterEmptyAt, stampOf, measure, dropSpent, chargeSlidingLog, newestLeavesAt, decideSlidingLog, takeSlidingLog, refundSlidingLog, restartSlidingLog, slidingLogEmptyAt, decideConcurrency, takeConcurrency, copyAccount, clearLeases, carryLeases, passPeriod, leasedOut, notBefore, settleTo, settleLeases, rollLeases, leasable, noteLease, leaseEnd, reportLease, returnLease, leasedGoAt, noteLeasesOut, restartBucket, isHeldTooLong, canRestart, restart, widthOf, decide, take, emptyAt
 function leadOf(window)
 return ceil(window / 200)
 end
@@ -580,6 +581,11 @@ rolled[from + 1] = rolled[from + 1] - given
 writeRolled(row, at)
 return given
 end
+function restartSlidingCounter(row, at, limit, now)
+row[at + 1] = floor(now / limit.window) * limit.window
+row[at + 3] = row[at + 3] + row[at + 2]
+row[at + 2] = 0
+end
 function slidingCounterEmptyAt(row, at, limit)
 if row[at + 3] > 0 then
 return row[at + 1] + 2 * limit.window
@@ -699,6 +705,21 @@ end
 end
 return 0
 end
+function restartSlidingLog(row, at, limit, now, entries)
+measure(limit, entries, row[at + 2])
+local sum = row[at + 1] - left[2]
+while entries:count() > 0 do
+entries:dropNewest()
+end
+if sum > 0 then
+entries:push(
+stampOf(limit, now),
+sum
+)
+end
+row[at + 1] = sum
+row[at + 2] = now
+end
 function slidingLogEmptyAt(row, at, limit, entries)
 local count = entries:count()
 if count > 0 then
@@ -751,6 +772,11 @@ end
 function clearLeases(lease, now)
 lease[1] = floor(now / 500000)
 lease[2] = 0
+lease[3] = 0
+end
+function carryLeases(lease, now)
+lease[1] = floor(now / 500000) + 1
+lease[2] = lease[2] + lease[3]
 lease[3] = 0
 end
 function passPeriod(lease)
@@ -969,6 +995,51 @@ end
 verdict[o + 5] = verdict[o + 5] - 1
 verdict[o + 6] = verdict[o + 6] + limit.amount
 end
+function restartBucket(row, at, now)
+local t = row[at + 1] - (row[at + 4] - now)
+if t < now then
+row[at + 1] = now
+row[at + 2] = 0
+else
+row[at + 1] = t
+end
+row[at + 4] = now
+end
+function isHeldTooLong(limit, now, holds)
+return holds:lastExpiry() > now + limit.window + 60000000
+end
+function canRestart(limit, now)
+return limit.kind ~= 1 or startOf(limit, now) >= 0
+end
+function restart(row, at, limit, now, beside)
+local kind = limit.kind
+local latest = now + 60000000
+if kind == 0 then
+if row[at + 4] > latest then
+restartBucket(row, at, now)
+end
+elseif kind == 1 then
+if row[at + 1] > latest then
+row[at + 1] = startOf(limit, now)
+end
+elseif kind == 2 then
+if row[at + 1] > latest then
+restartSlidingCounter(row, at, limit, now)
+end
+elseif kind == 4 then
+if isHeldTooLong(limit, now, beside) then
+beside:shorten(now + limit.window)
+end
+elseif row[at + 2] > latest then
+restartSlidingLog(
+row,
+at,
+limit,
+now,
+beside
+)
+end
+end
 function widthOf(kind)
 if kind == 0 then
 return 4
@@ -1183,6 +1254,7 @@ for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
 if mark == 'L' then w.lease = { read('<ddd', value, all[#places + 1]) } end
 end
 setLead(rule, w.lease)
+w.written = w.last
 if not hasBucket then w.last = 0 end
 for j = 1, rule.count do
 if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
@@ -1320,6 +1392,10 @@ for k = 1, cost do words[2 * k - 1], words[2 * k] = score, id .. '/' .. k end
 call('ZADD', self.key, unpack(words))
 end
 function Holds:dropExpired(time) call('ZREMRANGEBYSCORE', self.key, '-inf', format('%.0f', time)) end
+function Holds:shorten(expiry)
+local score = format('%.0f', expiry)
+for _, id in ipairs(call('ZRANGEBYSCORE', self.key, '(' .. score, '+inf')) do call('ZADD', self.key, score, id) end
+end
 function Holds:remove(id)
 local k = 1
 while call('ZREM', self.key, id .. '/' .. k) == 1 do k = k + 1 end
@@ -1341,6 +1417,38 @@ besides[j] = setmetatable({ key = KEYS[key] }, Holds)
 end
 end
 return besides, key
+end
+local function restartExtras(extras, written)
+local kept = {}
+for _, extra in ipairs(extras) do
+local numbers, time = extra.numbers, extra.numbers[1]
+if extra.amount then
+numbers[1], time = max(now, time - (written - now)), 0
+elseif sub(extra.name, 1, 1) == 'e' then
+time = numbers[2]
+end
+if time <= now + GRACE then kept[#kept + 1] = extra end
+end
+return kept
+end
+local function restartIfAhead(rule, w, besides, rowKey)
+local ahead = w.found and w.written > now + GRACE
+for j = 1, rule.count do
+local limit = rule.limits[j]
+if limit.kind == 4 and isHeldTooLong(limit, now, besides[j]) then ahead = true end
+if not canRestart(limit, now) then return end
+end
+if not ahead then return end
+stepped = true
+for j = 1, rule.count do
+local limit = rule.limits[j]
+restart(w.row, limit.at, limit, now, besides[j])
+w.sums[j] = w.sums[j] + 4000000000
+end
+if w.found then w.extras = restartExtras(w.extras, w.written) end
+w.birth, w.last, w.written = now, now, now
+if w.lease then carryLeases(w.lease, now) end
+if w.found then save(rule, rowKey, w, besides) end
 end
 local out, opened, besidesAt, keysAt = {}, {}, {}, {}
 local function takeAll(rule, w, besides, rowKey, cost, hold, o)
@@ -1378,6 +1486,7 @@ keysAt[i] = key + 1
 local w = open(rule, call('GET', KEYS[key + 1]))
 local besides
 besides, key = besidesOf(rule, w, key + 1)
+restartIfAhead(rule, w, besides, KEYS[keysAt[i]])
 opened[i], besidesAt[i] = w, besides
 for j = 1, rule.count do
 local limit = rule.limits[j]
@@ -1440,6 +1549,7 @@ local rule, rowKey = rules[stream[at + 2]], KEYS[key + 1]
 local w = open(rule, call('GET', rowKey))
 local besides
 besides, key = besidesOf(rule, w, key + 1)
+restartIfAhead(rule, w, besides, rowKey)
 for j = 1, rule.count do
 decide(w.row, rule.limits[j].at, rule.limits[j], 1, now, out, 0, besides[j], '')
 if out[1] == 3 then
@@ -1487,7 +1597,8 @@ if once == 0 then return decideWide(at, n, dry, hold, key) end
 local record, fingerprint, description = KEYS[key + 1], ARGV[once], ARGV[once + 1]
 key = key + 1
 local known = call('GET', record)
-if known and read('<d', known) > now then
+local ends = known and read('<d', known) or 0
+if ends > now and ends <= now + 300000000 + GRACE then
 for i = 1, n do
 local _
 texts[size + i], letters[said + 1 + i] = '', '-'
@@ -1558,6 +1669,7 @@ else
 key = first
 return false
 end
+if tats[3] > now + GRACE then key = first return false end
 opened[i] = tats
 texts[size + i] = value
 letters[said + 1 + i] = not sumsAt[i] and '-' or sumsAt[i] == '' and 'n' or 's'
@@ -1632,7 +1744,7 @@ end
 end
 at = at + 2 + 2 * n
 end
-return { now, table.concat(letters), table.concat(texts), unpack(records) }`
+return { stepped and -now or now, table.concat(letters), table.concat(texts), unpack(records) }`
 
 export const CHANGE = `local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local spanned = {0.5, 0.5}
@@ -1640,7 +1752,7 @@ local tat = {0.5, 0.5}
 local rolled = {0.5, 0.5, 0.5}
 local left = {0.5, 0.5}
 local account = {0.5, 0.5, 0.5}
-local leadOf, partsOf, limitNumbers, span, tokens, convert, write, current, bucketEmptyAt, giveBack, refundBucket, usedUp, grantBucket, chargeBucket, raiseBucket, resetBucket, addToWindow, startOf, endOf, refundFixedWindow, grantFixedWindow, chargeFixedWindow, raiseFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, weighted, refundSlidingCounter, grantSlidingCounter, raiseSlidingCounter, resetSlidingCounter, slidingCounterEmptyAt, stampOf, measure, dropSpent, chargeSlidingLog, refundSlidingLog, grantSlidingLog, raiseSlidingLog, slidingLogEmptyAt, renewHold, releaseAll, copyAccount, passPeriod, leasedOut, notBefore, settleTo, settleLeases, rollLeases, widthOf, refund, grant, charge, atLeast, reset, emptyAt
+local leadOf, partsOf, limitNumbers, span, tokens, convert, write, current, bucketEmptyAt, giveBack, refundBucket, usedUp, grantBucket, chargeBucket, raiseBucket, resetBucket, addToWindow, startOf, endOf, refundFixedWindow, grantFixedWindow, chargeFixedWindow, raiseFixedWindow, fixedWindowEmptyAt, roll, writeRolled, chargeSlidingCounter, weighted, refundSlidingCounter, grantSlidingCounter, raiseSlidingCounter, resetSlidingCounter, restartSlidingCounter, slidingCounterEmptyAt, stampOf, measure, dropSpent, chargeSlidingLog, refundSlidingLog, grantSlidingLog, raiseSlidingLog, restartSlidingLog, slidingLogEmptyAt, renewHold, releaseAll, copyAccount, carryLeases, passPeriod, leasedOut, notBefore, settleTo, settleLeases, rollLeases, restartBucket, isHeldTooLong, canRestart, restart, widthOf, refund, grant, charge, atLeast, reset, emptyAt
 function leadOf(window)
 return ceil(window / 200)
 end
@@ -2152,6 +2264,11 @@ rolled[3] = 0
 writeRolled(row, at)
 return used
 end
+function restartSlidingCounter(row, at, limit, now)
+row[at + 1] = floor(now / limit.window) * limit.window
+row[at + 3] = row[at + 3] + row[at + 2]
+row[at + 2] = 0
+end
 function slidingCounterEmptyAt(row, at, limit)
 if row[at + 3] > 0 then
 return row[at + 1] + 2 * limit.window
@@ -2268,6 +2385,21 @@ now,
 entries
 )
 end
+function restartSlidingLog(row, at, limit, now, entries)
+measure(limit, entries, row[at + 2])
+local sum = row[at + 1] - left[2]
+while entries:count() > 0 do
+entries:dropNewest()
+end
+if sum > 0 then
+entries:push(
+stampOf(limit, now),
+sum
+)
+end
+row[at + 1] = sum
+row[at + 2] = now
+end
 function slidingLogEmptyAt(row, at, limit, entries)
 local count = entries:count()
 if count > 0 then
@@ -2294,6 +2426,11 @@ function copyAccount(lease)
 account[1] = lease[1]
 account[2] = lease[2]
 account[3] = lease[3]
+end
+function carryLeases(lease, now)
+lease[1] = floor(now / 500000) + 1
+lease[2] = lease[2] + lease[3]
+lease[3] = 0
 end
 function passPeriod(lease)
 lease[1] = lease[1] + 1
@@ -2374,6 +2511,51 @@ passPeriod(lease)
 end
 if lease[1] < period then
 lease[1] = period
+end
+end
+function restartBucket(row, at, now)
+local t = row[at + 1] - (row[at + 4] - now)
+if t < now then
+row[at + 1] = now
+row[at + 2] = 0
+else
+row[at + 1] = t
+end
+row[at + 4] = now
+end
+function isHeldTooLong(limit, now, holds)
+return holds:lastExpiry() > now + limit.window + 60000000
+end
+function canRestart(limit, now)
+return limit.kind ~= 1 or startOf(limit, now) >= 0
+end
+function restart(row, at, limit, now, beside)
+local kind = limit.kind
+local latest = now + 60000000
+if kind == 0 then
+if row[at + 4] > latest then
+restartBucket(row, at, now)
+end
+elseif kind == 1 then
+if row[at + 1] > latest then
+row[at + 1] = startOf(limit, now)
+end
+elseif kind == 2 then
+if row[at + 1] > latest then
+restartSlidingCounter(row, at, limit, now)
+end
+elseif kind == 4 then
+if isHeldTooLong(limit, now, beside) then
+beside:shorten(now + limit.window)
+end
+elseif row[at + 2] > latest then
+restartSlidingLog(
+row,
+at,
+limit,
+now,
+beside
+)
 end
 end
 function widthOf(kind)
@@ -2605,6 +2787,7 @@ end
 local call, pack, read, sub, rep = redis.call, struct.pack, struct.unpack, string.sub, string.rep
 local KEYS, ARGV, unpack = KEYS, ARGV, unpack
 local WIDTH, FIXED, GRACE, STEP, HORIZON = 7, 4, 60000000, 60000000, 3162240000000000
+local stepped = false
 local streamEnd = #ARGV[1] / 8
 local stream = { read('<' .. rep('d', streamEnd), ARGV[1]) }
 local now = stream[1]
@@ -2718,6 +2901,7 @@ for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
 if mark == 'L' then w.lease = { read('<ddd', value, all[#places + 1]) } end
 end
 setLead(rule, w.lease)
+w.written = w.last
 if not hasBucket then w.last = 0 end
 for j = 1, rule.count do
 if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
@@ -2855,6 +3039,10 @@ for k = 1, cost do words[2 * k - 1], words[2 * k] = score, id .. '/' .. k end
 call('ZADD', self.key, unpack(words))
 end
 function Holds:dropExpired(time) call('ZREMRANGEBYSCORE', self.key, '-inf', format('%.0f', time)) end
+function Holds:shorten(expiry)
+local score = format('%.0f', expiry)
+for _, id in ipairs(call('ZRANGEBYSCORE', self.key, '(' .. score, '+inf')) do call('ZADD', self.key, score, id) end
+end
 function Holds:remove(id)
 local k = 1
 while call('ZREM', self.key, id .. '/' .. k) == 1 do k = k + 1 end
@@ -2876,6 +3064,38 @@ besides[j] = setmetatable({ key = KEYS[key] }, Holds)
 end
 end
 return besides, key
+end
+local function restartExtras(extras, written)
+local kept = {}
+for _, extra in ipairs(extras) do
+local numbers, time = extra.numbers, extra.numbers[1]
+if extra.amount then
+numbers[1], time = max(now, time - (written - now)), 0
+elseif sub(extra.name, 1, 1) == 'e' then
+time = numbers[2]
+end
+if time <= now + GRACE then kept[#kept + 1] = extra end
+end
+return kept
+end
+local function restartIfAhead(rule, w, besides, rowKey)
+local ahead = w.found and w.written > now + GRACE
+for j = 1, rule.count do
+local limit = rule.limits[j]
+if limit.kind == 4 and isHeldTooLong(limit, now, besides[j]) then ahead = true end
+if not canRestart(limit, now) then return end
+end
+if not ahead then return end
+stepped = true
+for j = 1, rule.count do
+local limit = rule.limits[j]
+restart(w.row, limit.at, limit, now, besides[j])
+w.sums[j] = w.sums[j] + 4000000000
+end
+if w.found then w.extras = restartExtras(w.extras, w.written) end
+w.birth, w.last, w.written = now, now, now
+if w.lease then carryLeases(w.lease, now) end
+if w.found then save(rule, rowKey, w, besides) end
 end
 local REFUND, GRANT, CHARGE, RAISE, RESET, RENEW, RELEASE = 1, 2, 3, 4, 5, 6, 7
 local CLAIM, CONFIRM, UNCLAIM, BEAT, CREATE = 8, 9, 10, 11, 12
@@ -2923,7 +3143,8 @@ return used
 end
 local function record(operation, name, owner, life, fingerprint, body)
 local known = call('GET', name)
-if known and read('<d', known) <= now then known = false end
+local ends = known and read('<d', known) or 0
+if ends <= now or ends > now + 300000000 + GRACE then known = false end
 local mine = known and sub(known, 9) == '?' .. owner
 if operation == UNCLAIM then
 if mine then call('DEL', name) end
@@ -2953,6 +3174,7 @@ if operation == BEAT then
 local name, id = KEYS[key], ARGV[text]
 call('ZADD', name, format('%.0f', now), id)
 call('ZREMRANGEBYSCORE', name, '-inf', format('%.0f', now - 7000000))
+call('ZREMRANGEBYSCORE', name, format('(%.0f', now + GRACE), '+inf')
 call('PEXPIRE', name, 60000)
 answer(call('ZCARD', name))
 elseif operation == CREATE then
@@ -2964,6 +3186,7 @@ else
 local rowKey = KEYS[key]
 local w, besides = open(rule, call('GET', rowKey)), nil
 besides, key = besidesOf(rule, w, key)
+restartIfAhead(rule, w, besides, rowKey)
 local dirty = false
 if operation == RESET then
 local used = resetRow(rule, w, besides)
@@ -3005,4 +3228,5 @@ save(rule, rowKey, w, besides)
 end
 end
 end
+reply[1] = stepped and -now or now
 return reply`

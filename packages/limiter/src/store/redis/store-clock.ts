@@ -17,8 +17,13 @@ export class StoreClock {
   /** This instance's time when it last asked. */
   #asked = 0
 
-  constructor(testTime: (() => number) | null) {
+  /** How many calls found a row that the store's clock wrote before it stepped back by more than a minute. */
+  stepsBack = 0
+  readonly #onStepBack: () => void
+
+  constructor(testTime: (() => number) | null, onStepBack: () => void = () => {}) {
     this.#testTime = testTime
+    this.#onStepBack = onStepBack
     if (testTime !== null) this.#offset = 0
   }
 
@@ -33,8 +38,13 @@ export class StoreClock {
     return performance.now()
   }
 
-  /** The call that was sent then says what time it is there. */
-  answered(asked: number, sentAt: number, storeNow: number): void {
+  /** The call that was sent then says what time it is there; negative: and that its clock has stepped back. */
+  answered(asked: number, sentAt: number, said: number): void {
+    const storeNow = Math.abs(said)
+    if (said < 0) {
+      this.stepsBack++
+      this.#onStepBack()
+    }
     if (this.#testTime !== null) return
     const at = performance.now()
     const uncertainty = (at - sentAt) * 500

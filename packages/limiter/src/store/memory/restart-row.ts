@@ -1,0 +1,34 @@
+/** A row that was written by a clock which has since stepped back, further than counters bear by themselves. */
+import { RESET } from '../../algorithms/algorithm.js'
+import { isHeldTooLong, restart } from '../../algorithms/clock-steps.js'
+import type { Holds } from '../../algorithms/concurrency.js'
+import { CONCURRENCY } from '../../algorithms/limit-numbers.js'
+import type { Family } from '../../rules/compiled-rule.js'
+import { GRACE_US } from './columns.js'
+import type { Table } from './table.js'
+
+/** Whether the located row, or a hold of it, says a time that cannot be yet. */
+export function isAhead(table: Table, now: number): boolean {
+  const { all, lastAt } = table.columns
+  if (table.numbers[table.row + lastAt]! > now + GRACE_US) return true
+  return all.some(
+    ({ kind, numbers }, column) =>
+      kind === CONCURRENCY && isHeldTooLong(numbers, now, table.beside(column) as Holds),
+  )
+}
+
+/** Starts every column of the located row anew, and makes receipts from before worthless. */
+export function restartRow(table: Table, family: Family, now: number): void {
+  const latest = table.numbers[table.row + table.columns.lastAt]!
+  table.settle(now)
+  for (const [column, { sample }] of family.columns.entries()) {
+    sample.prepare(now)
+    table.change(column, (full, beside) => {
+      restart(full, 0, sample.numbers, now, beside)
+      return 1
+    })
+    table.noteRefund(column, RESET, now, latest)
+  }
+  table.columns.setLast(table.numbers, table.row, now)
+  table.touch(now)
+}
