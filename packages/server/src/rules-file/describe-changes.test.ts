@@ -9,16 +9,40 @@ const rules = (count: number, limits: '1/s' | '2/s' = '1/s'): RulesDocument => (
     Array.from({ length: count }, (_, i) => [`r${i}`, { scope: `s${i}`, limits }]),
   ),
 })
-const changes = (before: RulesDocument | null, after: RulesDocument) =>
-  describeChanges(before === null ? null : compile(before), compile(after))
+const changes = async (before: RulesDocument | null, after: RulesDocument) => {
+  const { lines } = await describeChanges(before === null ? null : compile(before), compile(after))
+  return lines
+}
 
 describe('the words for a change', () => {
-  it('are none where nothing is different, whatever the order', async () => {
+  it('are none where nothing differs', async () => {
+    const document = rules(3)
+    expect(await changes(document, structuredClone(document))).toEqual([])
+  })
+
+  it('say that only an order differs', async () => {
     const [a, b] = [
       { scope: 'user', limits: '1/s' },
       { scope: 'ip', limits: '2/s' },
     ] as const
-    expect(await changes({ rules: { a, b } }, { rules: { b, a } })).toEqual([])
+    expect(await changes({ rules: { a, b } }, { rules: { b, a } })).toEqual([
+      'rules: another order',
+    ])
+    expect(
+      await changes({ blocks: ['user:x', 'user:y'] }, { blocks: ['user:y', 'user:x'] }),
+    ).toEqual(['blocks: another order'])
+    expect(await changes({ blocks: ['user:x', 'user:x'] }, { blocks: ['user:x'] })).toEqual([
+      'blocks: changed',
+    ])
+  })
+
+  it('name the settings of the whole document', async () => {
+    expect(
+      await changes(
+        { ...rules(1), defaults: { ipv6_prefix: 64 }, scopes: ['team'] },
+        { ...rules(1), defaults: { ipv6_prefix: 56 }, scopes: ['team', 'region'] },
+      ),
+    ).toEqual(['scopes: 1 added', 'ipv6_prefix 64 -> 56'])
   })
 
   it('name the rules that were added, changed and removed', async () => {

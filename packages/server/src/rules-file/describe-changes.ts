@@ -3,20 +3,55 @@
 import type { Normalize, Rule, RuleBook, RuleSet, Slices } from '@sluice/limiter'
 import { type Entry, inSlices, type Override, type Pace, printLimit } from '@sluice/limiter'
 import { writeLease } from '@sluice/limiter/transport'
+import { type BookPart, differingParts, isEqual } from './differing-parts.js'
 
 const MOST_LINES = 20
 const STEP = 100
 
-/** Lines such as `changed per-user 10/s -> 5/s`, at most 21; none if nothing is different. */
+export interface RuleChanges {
+  /** Whether the rule sets differ in anything, also in what `lines` has no words for. */
+  readonly isChanged: boolean
+  /** Lines such as `changed per-user 10/s -> 5/s`; at least one where rules that were there changed. */
+  readonly lines: readonly string[]
+}
+
+/** Compares two rule sets whole, in slices. Every part that differs has a line, if only a general one. */
 export function describeChanges(
   before: RuleSet | null,
   after: RuleSet,
   pace?: Pace,
-): Promise<string[]> {
+): Promise<RuleChanges> {
   return inSlices(compare(before, after), pace)
 }
 
-function* compare(before: RuleSet | null, after: RuleSet): Slices<string[]> {
+function* compare(before: RuleSet | null, after: RuleSet): Slices<RuleChanges> {
+  const parts = yield* differingParts(before?.book ?? null, after.book)
+  if (parts.size === 0) return { isChanged: false, lines: [] }
+  const lines = yield* compareRules(before, after)
+  if (lines.length > 0) for (const part of ['rules', 'defaultRule'] as const) parts.delete(part)
+  for (const [part, items] of Object.entries(LISTS) as [BookPart, ListTexts][]) {
+    if (!parts.has(part)) continue
+    const { added, removed } = yield* count(
+      before === null ? [] : items(before.book),
+      items(after.book),
+    )
+    const words = [added > 0 ? `${added} added` : '', removed > 0 ? `${removed} removed` : '']
+    const line = words.filter((word) => word !== '').join(', ')
+    if (line !== '') lines.push(`${part}: ${line}`)
+    if (line !== '' || before === null) parts.delete(part)
+  }
+  if (before !== null && parts.delete('normalize'))
+    lines.push(
+      `changed normalize ${normalizeText(before.book.normalize)} -> ${normalizeText(after.book.normalize)}`,
+    )
+  // Warnings follow from the other parts.
+  if (lines.length > 0) parts.delete('warnings')
+  if (before !== null)
+    for (const part of parts) lines.push(generalLine(part, before.book, after.book))
+  return { isChanged: true, lines }
+}
+
+function* compareRules(before: RuleSet | null, after: RuleSet): Slices<string[]> {
   const lines: string[] = []
   let more = 0
   let looked = 0
@@ -25,7 +60,7 @@ function* compare(before: RuleSet | null, after: RuleSet): Slices<string[]> {
     if (++looked % STEP === 0) yield
     const old = before === null ? undefined : ruleOf(before, rule.name)
     if (old === undefined) say(() => `added ${rule.name} ${limitsOf(rule)}`)
-    else if (!isSame(old, rule))
+    else if (!isEqual(old, rule, [PLACE]))
       say(() => `changed ${rule.name} ${differences(old, rule).join(', ')}`)
   }
   for (const rule of before === null ? [] : rulesOf(before.book)) {
@@ -33,18 +68,23 @@ function* compare(before: RuleSet | null, after: RuleSet): Slices<string[]> {
     if (ruleOf(after, rule.name) === undefined) say(() => `removed ${rule.name}`)
   }
   if (more > 0) lines.push(`and ${more} more`)
-  const [was, is] = [before?.book.normalize, after.book.normalize].map(normalizeText)
-  if (before !== null && was !== is) lines.push(`changed normalize ${was} -> ${is}`)
-  for (const [name, items] of Object.entries(LISTS)) {
-    const { added, removed } = yield* count(
-      before === null ? [] : items(before.book),
-      items(after.book),
-    )
-    const parts = [added > 0 ? `${added} added` : '', removed > 0 ? `${removed} removed` : '']
-    const words = parts.filter((part) => part !== '').join(', ')
-    if (words !== '') lines.push(`${name}: ${words}`)
-  }
   return lines
+}
+
+/** For a part that differs in something the lines above do not show, such as the order of its items. */
+function generalLine(part: BookPart, before: RuleBook, after: RuleBook): string {
+  const [a, b]: unknown[] = [before[part], after[part]]
+  const name = NAMES[part] ?? part
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length ? `${name}: another order` : `${name}: changed`
+  const isShort = (value: unknown) => typeof value === 'number' || typeof value === 'string'
+  return isShort(a) && isShort(b) ? `${name} ${a} -> ${b}` : `${name}: changed`
+}
+
+/** Names of the document, where they are not the rule book's. */
+const NAMES: Partial<Record<BookPart, string>> = {
+  ipv6Prefix: 'ipv6_prefix',
+  defaultRule: 'default_rule',
 }
 
 function* rulesOf(book: RuleBook): IterableIterator<Rule> {
@@ -57,15 +97,16 @@ function ruleOf(rules: RuleSet, name: string): Rule | undefined {
   return defaultRule?.name === name ? defaultRule : rules.named(name)?.rule
 }
 
-function normalizeText(normalize: Normalize | undefined): string {
-  if (normalize === undefined) return ''
+function normalizeText(normalize: Normalize): string {
   const { checks, trailingSlash, foldCase } = normalize
   const onOff = (isOn: boolean) => (isOn ? 'on' : 'off')
   return `checks ${onOff(checks)}, trailing_slash ${trailingSlash}, fold_case ${onOff(foldCase)}`
 }
 
 /** Everything but the rules, each item as a text that is different when it is. */
-const LISTS: Record<string, (book: RuleBook) => Iterable<string>> = {
+type ListTexts = (book: RuleBook) => Iterable<string>
+const LISTS: Partial<Record<BookPart, ListTexts>> = {
+  scopes: ({ scopes }) => scopes,
   *tiers({ tiers }) {
     for (const [scope, values] of tiers)
       for (const [value, tier] of values) yield `${tier} ${scope}:${value}`
@@ -104,8 +145,12 @@ function* count(
   return { added, removed: gone.size }
 }
 
-/** What is compared, and how it is said. Limits come first. */
-const FIELDS = {
+/** Changes when another rule is put before it; the order of all rules is described once. */
+const PLACE = 'order'
+
+/** How each field is described. Limits come first; a pattern follows from its resource. */
+type Described = Exclude<keyof Rule, 'name' | 'family' | 'pattern' | 'limits' | typeof PLACE>
+const FIELDS: Record<Described, (rule: Rule) => string | null> = {
   scope: ({ scope }: Rule) => scope,
   value: ({ value }: Rule) => (typeof value === 'object' ? JSON.stringify(value) : value),
   resource: ({ resource }: Rule) => resource,
@@ -115,11 +160,15 @@ const FIELDS = {
   additive: ({ additive }: Rule) => String(additive),
   enabled: ({ enabled }: Rule) => String(enabled),
   shadow: ({ shadow }: Rule) => String(shadow),
-  failure_mode: ({ failureMode }: Rule) => failureMode,
+  rollout: ({ rollout }: Rule) => `${rollout}%`,
+  failureMode: ({ failureMode }: Rule) => failureMode,
   shards: ({ shards }: Rule) => String(shards),
   lease: ({ lease }: Rule) => leaseText(lease),
   description: ({ description }: Rule) => JSON.stringify(description),
 }
+
+/** Names of the document, where they are not the rule's. */
+const FIELD_NAMES: Record<string, string> = { failureMode: 'failure_mode' }
 
 function leaseText(lease: Rule['lease']): string {
   if (lease === null) return 'unset'
@@ -132,31 +181,11 @@ function limitsOf({ limits }: Rule): string {
   return limits.map(printLimit).join(', ')
 }
 
-function sameLimits(a: Rule, b: Rule): boolean {
-  return (
-    a.limits.length === b.limits.length &&
-    a.limits.every((limit, i) => {
-      const other = b.limits[i]!
-      return (
-        limit.amount === other.amount &&
-        limit.window === other.window &&
-        limit.burst === other.burst &&
-        limit.algorithm === other.algorithm &&
-        limit.calendar === other.calendar &&
-        limit.timezone === other.timezone
-      )
-    })
-  )
-}
-
-function isSame(a: Rule, b: Rule): boolean {
-  return sameLimits(a, b) && Object.values(FIELDS).every((field) => field(a) === field(b))
-}
-
 function differences(a: Rule, b: Rule): string[] {
-  const limits = sameLimits(a, b) ? [] : [`${limitsOf(a)} -> ${limitsOf(b)}`]
+  const limits = isEqual(a.limits, b.limits) ? [] : [`${limitsOf(a)} -> ${limitsOf(b)}`]
   const others = Object.entries(FIELDS)
     .filter(([, field]) => field(a) !== field(b))
-    .map(([name, field]) => `${name} ${field(a)} -> ${field(b)}`)
-  return [...limits, ...others]
+    .map(([name, field]) => `${FIELD_NAMES[name] ?? name} ${field(a)} -> ${field(b)}`)
+  const all = [...limits, ...others]
+  return all.length > 0 ? all : ['in its details']
 }

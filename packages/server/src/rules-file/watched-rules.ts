@@ -27,6 +27,8 @@ export const TIMES = {
 export interface RulesInForce {
   readonly rules: RuleSet
   readonly warnings: readonly string[]
+  /** Whether these rules differ in anything from those before. */
+  readonly isChanged: boolean
   /** Words for the log; none where the file is back to what is in force. */
   readonly changes: readonly string[]
 }
@@ -128,7 +130,7 @@ export class WatchedRules {
   async #read(source: Buffer, mark: string): Promise<boolean> {
     if (this.#source?.equals(source) === true) {
       if (this.#told !== null && this.#rules !== null)
-        await this.#listener({ rules: this.#rules, warnings: [], changes: [] })
+        await this.#listener({ rules: this.#rules, warnings: [], isChanged: false, changes: [] })
       this.#told = null
       return true
     }
@@ -141,10 +143,10 @@ export class WatchedRules {
       return true
     }
     const { rules, warnings } = loaded
-    const changes = await describeChanges(this.#rules, rules, this.#options)
+    const { isChanged, lines } = await describeChanges(this.#rules, rules, this.#options)
     signal.throwIfAborted()
     try {
-      await this.#listener({ rules, warnings, changes })
+      await this.#listener({ rules, warnings, isChanged, changes: lines })
     } catch (error) {
       await this.#tellTrouble(source, unfit(error))
       return true

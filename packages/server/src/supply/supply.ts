@@ -151,7 +151,7 @@ function watchFile(loaded: LoadedRules, enforcement: Enforcement, parts: SupplyP
         throw new UsageError(
           `the rules are of namespace ${namespace}, and ${tenants.home} is served; a restart changes that`,
         )
-      if (event.changes.length > 0) {
+      if (event.isChanged) {
         await enforcement.useFile(event.rules)
         tenants.revision++
       }
