@@ -1,17 +1,16 @@
 /**
- * The last known state on disk, so that an instance can start while its source is away. Lines of JSON:
- * the head, every item, and how many there were, so that a file cut short is told from a whole one.
- * Written beside and renamed, in slices, at most once a second, and a large one seldomer: what is missing
- * is asked for from the source anyway.
+ * The last known state on disk, so that an instance can start while its source is away. Written beside
+ * and renamed, in slices, at most once a second, and a large one seldomer: what is missing is asked for
+ * from the source anyway. A damaged file is never used: the state then comes from the source alone.
  */
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '../telemetry/log.js'
-import type { Edit, Head, Snapshot } from './change.js'
+import type { Snapshot } from './change.js'
+import { FeedFileText, type ReadFeedFile, readFeedFile } from './feed-file-format.js'
 import type { FeedState } from './feed-state.js'
 
-const VERSION = 1
 const EVERY_MS = 1000
 /** How many items are written at a time. */
 const STEP = 500
@@ -38,22 +37,40 @@ export class FeedFile {
 
   /** What was kept last; null where there is none, or none that can be trusted. */
   async load(): Promise<Snapshot | null> {
-    let text: string
+    let content: Buffer
     try {
-      text = await readFile(this.#path, 'utf8')
+      content = await readFile(this.#path)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-      this.#log.warn(`${this.#path} cannot be read`, { error: String(error) })
+      this.#log.error(`${this.#path} cannot be read; the rules are loaded from their source`, {
+        code: 'rules_file_unreadable',
+        error: String(error),
+      })
       return null
     }
     try {
-      return parsed(text)
+      return this.#accepted(readFeedFile(content))
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      this.#log.warn(`${this.#path} is set aside: ${why}`)
-      await rename(this.#path, `${this.#path}.broken`).catch(() => undefined)
+      const aside = `${this.#path}.broken`
+      this.#log.error(
+        `${this.#path} is damaged and set aside as ${aside}; the rules are loaded from their source`,
+        {
+          code: 'rules_file_damaged',
+          error: error instanceof Error ? error.message : String(error),
+        },
+      )
+      await rename(this.#path, aside).catch(() => undefined)
       return null
     }
+  }
+
+  /** The follower keeps every state that it puts in force, so this one is written in the newest version. */
+  #accepted({ version, snapshot }: ReadFeedFile): Snapshot {
+    if (version === 1)
+      this.#log.warn(`${this.#path} is of version 1, which has no checksum; it is rewritten`, {
+        code: 'rules_file_version_1',
+      })
+    return snapshot
   }
 
   /** To be written soon. */
@@ -82,6 +99,7 @@ export class FeedFile {
       } catch (error) {
         if (!this.#hasTrouble)
           this.#log.error(`${this.#path} cannot be written: a restart would not know these rules`, {
+            code: 'rules_file_unwritable',
             error: String(error),
           })
         this.#hasTrouble = true
@@ -97,18 +115,18 @@ export class FeedFile {
     const { revision } = state.head
     const file = await open(beside, 'w', 0o600)
     try {
-      await file.write(`${JSON.stringify({ version: VERSION, ...state.head })}\n`)
+      const text = new FeedFileText()
       let count = 0
-      let lines = ''
+      let lines = text.head(state.head)
       for (const edit of state.edits()) {
-        lines += `${JSON.stringify(edit)}\n`
+        lines += text.item(edit)
         if (++count % STEP > 0) continue
-        await file.write(lines)
+        await file.appendFile(lines)
         lines = ''
         // It has changed while it was written: the next one is whole.
         if (state.head.revision !== revision) return
       }
-      await file.write(`${lines}${JSON.stringify({ count })}\n`)
+      await file.appendFile(lines + text.end())
       await file.sync()
       await rename(beside, this.#path)
     } finally {
@@ -116,15 +134,4 @@ export class FeedFile {
       await rm(beside, { force: true })
     }
   }
-}
-
-function parsed(text: string): Snapshot {
-  const lines = text.split('\n')
-  if (lines.pop() !== '' || lines.length < 2) throw new Error('it was cut short')
-  const { version, revision, digest } = JSON.parse(lines[0]!) as Head & { version: number }
-  if (version !== VERSION) throw new Error(`it is of version ${version}`)
-  const { count } = JSON.parse(lines.at(-1)!) as { count?: number }
-  if (count !== lines.length - 2) throw new Error('it was cut short')
-  const edits = lines.slice(1, -1).map((line) => JSON.parse(line) as Edit)
-  return { revision, digest, edits }
 }
