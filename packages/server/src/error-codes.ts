@@ -153,6 +153,12 @@ export const ERROR_CODES = {
     meaning: 'So much is being sent at once that no more of it is kept.',
     remedy: 'Ask again in a moment, with smaller batches.',
   },
+  disk_unwritable: {
+    status: 503,
+    meaning:
+      'The data folder cannot be written, so it could not be recorded that the receipt or reservation is used. Nothing was done.',
+    remedy: 'Make room on the disk of the data folder, then send the same request again.',
+  },
   database_unavailable: {
     status: 503,
     meaning: 'The database cannot be asked. Deciding goes on by the last known rules.',

@@ -1,16 +1,16 @@
 /** Where the counters of a service are: in this process and a folder, or in a Redis that instances share. */
 import { randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Store } from '@sluice/limiter/transport'
 import type { Settings } from '../config.js'
 import { type Once, OnceInMemory } from '../receipts/once.js'
 import { OnceFile } from '../receipts/once-file.js'
 import type { Log } from '../telemetry/log.js'
 import type { StoreReading } from '../telemetry/metrics.js'
+import type { RotatedFile } from './counter-writer.js'
 import { type Counters, openCounters } from './counters.js'
 import { readRedisAddress } from './redis-address.js'
 import { RedisCounters } from './redis-counters.js'
+import { secretOf } from './secret-file.js'
 
 export interface Backing {
   readonly kind: 'memory' | 'redis'
@@ -37,6 +37,7 @@ export async function openBacking(settings: Settings, log: Log): Promise<Backing
 }
 
 function inMemory({ data, maxKeys }: Settings, log: Log): Backing {
+  let used: RotatedFile | null = null
   const counters: Counters = openCounters(data, {
     store: { maxKeys },
     log: (line) => log.warn(line),
@@ -44,19 +45,39 @@ function inMemory({ data, maxKeys }: Settings, log: Log): Backing {
       if (trouble === null) log.info('counters are being written again')
       else log.error('counters are not being written', { error: trouble.message })
     },
+    beside: () => used,
   })
+  let file: OnceFile
+  let secret: Uint8Array
+  try {
+    file = new OnceFile(data, Date.now(), log)
+    secret = secretOf(data, log)
+  } catch (error) {
+    void counters.close()
+    throw error
+  }
+  const once = new OnceInMemory(Date.now, file)
+  used = {
+    get hasGrown() {
+      return file.hasGrown
+    },
+    rotate: () => file.rotate(once, Date.now()),
+  }
   return {
     kind: 'memory',
     name: data,
     store: counters.store,
-    once: new OnceInMemory(Date.now, new OnceFile(data, Date.now())),
-    secret: secretOf(data),
+    once,
+    secret,
     trouble: null,
     now: () => Date.now(),
     size: () => counters.store.size,
     reading: () => null,
     shareSecret: async () => {},
-    close: () => counters.close(),
+    close: async () => {
+      await counters.close()
+      file.close()
+    },
   }
 }
 
@@ -87,18 +108,4 @@ async function inRedis(settings: Settings, address: string): Promise<Backing> {
     shareSecret: (adopt) => counters.shareSecret(adopt),
     close: async () => counters.close(),
   }
-}
-
-/** Kept beside the counters, so that holds and receipts outlive a restart as those do. */
-function secretOf(folder: string): Uint8Array {
-  const file = join(folder, 'secret')
-  try {
-    const kept = readFileSync(file)
-    if (kept.length === 16) return kept
-  } catch {
-    // The first start.
-  }
-  const secret = randomBytes(16)
-  writeFileSync(file, secret, { mode: 0o600 })
-  return secret
 }

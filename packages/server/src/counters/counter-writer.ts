@@ -19,9 +19,17 @@ const LEAST_CHANGE_BYTES = 4_000_000
 
 export type OpenFile = typeof openFile
 
+/** A file beside the counters that is rewritten with each new file of theirs, and when it has grown. */
+export interface RotatedFile {
+  readonly hasGrown: boolean
+  /** Never rejects. */
+  rotate(): Promise<void>
+}
+
 export interface CounterWriterOptions {
   readonly now: () => number
   readonly open?: OpenFile
+  readonly beside?: () => RotatedFile | null
 }
 
 export class CounterWriter {
@@ -29,16 +37,18 @@ export class CounterWriter {
   readonly #files: CounterFiles
   readonly #now: () => number
   readonly #open: OpenFile
+  readonly #beside: () => RotatedFile | null
   #log: CounterLog | null = null
   #number: number
   #wholeBytes = 0
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(store: MemoryStore, files: CounterFiles, { now, open }: CounterWriterOptions) {
+  constructor(store: MemoryStore, files: CounterFiles, options: CounterWriterOptions) {
     this.#store = store
     this.#files = files
-    this.#now = now
-    this.#open = open ?? openFile
+    this.#now = options.now
+    this.#open = options.open ?? openFile
+    this.#beside = options.beside ?? (() => null)
     this.#number = files.numbers[0] ?? 0
   }
 
@@ -59,6 +69,8 @@ export class CounterWriter {
     if (this.#log === null || !this.#store.canExportChanges || this.#hasGrown(this.#log))
       await this.#writeWhole()
     else await this.#writeChanges(this.#log)
+    const beside = this.#beside()
+    if (beside?.hasGrown === true) await beside.rotate()
   }
 
   #hasGrown(log: CounterLog): boolean {
@@ -86,6 +98,7 @@ export class CounterWriter {
     this.#number = number
     this.#wholeBytes = log.bytes
     this.#files.keepNewest(2)
+    await this.#beside()?.rotate()
   }
 
   async #writeChanges(log: CounterLog): Promise<void> {

@@ -6,7 +6,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { type MemoryStore, type MemoryStoreOptions, memoryStore } from '@sluice/limiter'
 import { CounterFiles } from './counter-files.js'
-import { CounterWriter, type OpenFile } from './counter-writer.js'
+import { CounterWriter, type OpenFile, type RotatedFile } from './counter-writer.js'
 import { CountersError } from './counters-error.js'
 import { FolderLock } from './folder-lock.js'
 import { type Restored, restore } from './restore.js'
@@ -29,6 +29,8 @@ export interface CountersOptions {
   readonly onTrouble?: (trouble: Error | null) => void
   /** Milliseconds since the epoch; `Date.now` unless given. */
   readonly now?: () => number
+  /** What is rewritten together with the counters' files; asked for with each write. */
+  readonly beside?: () => RotatedFile | null
   /** For tests: opens the files that are written. */
   readonly open?: OpenFile
 }

@@ -12,6 +12,9 @@ export class UnderWay extends Error {}
 /** It was not done, and may be tried again: nobody could say whether it was done before, or do it. */
 export class NotDone extends Error {}
 
+/** It could not be recorded as used, so it was not done. The message says what to do. */
+export class NotRecorded extends NotDone {}
+
 /** It was begun, and whether it was done is not known: it is not done again. */
 export class NobodyKnows extends Error {}
 
@@ -32,6 +35,7 @@ export interface OnceJournal {
   readonly kept: Iterable<readonly [id: string, answer: string | null, at: number]>
   /** Since when it is complete. */
   readonly since: number
+  /** Throws NotRecorded where it cannot be kept; then nothing may be done. */
   claimed(id: string, at: number): void
   answered(id: string, answer: string, at: number): void
   released(id: string, at: number): void
@@ -39,10 +43,21 @@ export interface OnceJournal {
 
 const MOST = 100_000
 
+/** Stands until the work begins, in the same turn. */
+const NOT_BEGUN = Promise.resolve('')
+
+interface Used {
+  promise: Promise<string>
+  /** Null until it is answered. */
+  answer: string | null
+  /** Of the claim or the answer, in milliseconds since the epoch. */
+  at: number
+}
+
 /** In this process, and a journal where there is one; bounded. What may have been forgotten is not run again. */
 export class OnceInMemory implements Once {
-  #young = new Map<string, Promise<string>>()
-  #old = new Map<string, Promise<string>>()
+  #young = new Map<string, Used>()
+  #old = new Map<string, Used>()
   #youngSince: number
   #oldSince: number
   readonly #now: () => number
@@ -53,7 +68,19 @@ export class OnceInMemory implements Once {
     this.#journal = journal
     this.#oldSince = journal?.since ?? now()
     this.#youngSince = now()
-    for (const [id, answer] of journal?.kept ?? []) this.#young.set(id, keptAnswer(answer))
+    for (const [id, answer, at] of journal?.kept ?? [])
+      this.#young.set(id, { promise: keptAnswer(answer), answer, at })
+  }
+
+  /** Since when everything that was used is known, in milliseconds since the epoch. */
+  get since(): number {
+    return this.#oldSince
+  }
+
+  /** What is known to be used: an answer, or null where there is none yet. */
+  *entries(): IterableIterator<readonly [id: string, answer: string | null, at: number]> {
+    for (const used of [this.#old, this.#young])
+      for (const [id, { answer, at }] of used) yield [id, answer, at]
   }
 
   async run(id: string, since: number, work: () => Promise<string>): Promise<string> {
@@ -65,22 +92,26 @@ export class OnceInMemory implements Once {
       this.#youngSince = now
     }
     const known = this.#young.get(id) ?? this.#old.get(id)
-    if (known !== undefined) return known
+    if (known !== undefined) return known.promise
     if (since < this.#oldSince) throw new Forgotten('it may have been used, and forgotten')
-    const answer = this.#work(id, work)
-    this.#young.set(id, answer)
-    return answer
+    this.#journal?.claimed(id, now)
+    const used: Used = { promise: NOT_BEGUN, answer: null, at: now }
+    this.#young.set(id, used)
+    used.promise = this.#work(id, used, work)
+    return used.promise
   }
 
-  async #work(id: string, work: () => Promise<string>): Promise<string> {
-    this.#journal?.claimed(id, this.#now())
+  async #work(id: string, used: Used, work: () => Promise<string>): Promise<string> {
     try {
       const answer = await work()
-      this.#journal?.answered(id, answer, this.#now())
+      used.answer = answer
+      used.at = this.#now()
+      this.#journal?.answered(id, answer, used.at)
       return answer
     } catch (error) {
       if (error instanceof NotDone) {
         this.#young.delete(id)
+        this.#old.delete(id)
         this.#journal?.released(id, this.#now())
       }
       throw error

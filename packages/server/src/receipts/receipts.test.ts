@@ -1,12 +1,8 @@
-import { appendFileSync, mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createLimiter, memoryStore } from '@sluice/limiter'
 import type { DecisionRecord } from '@sluice/limiter/transport'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Forgotten, GOOD_FOR_MS, NobodyKnows, NotDone, OnceInMemory } from './once.js'
-import { OnceFile } from './once-file.js'
+import { Forgotten, GOOD_FOR_MS, OnceInMemory } from './once.js'
 import { Seal } from './seal.js'
 import { Conflict, Vouchers } from './vouchers.js'
 
@@ -69,44 +65,6 @@ describe('once', () => {
     now++
     for (let i = 0; i < 200_001; i++) await once.run(`flood-${i}`, now, async () => '')
     await expect(once.run('a', now - 1, async () => 'second')).rejects.toThrow(Forgotten)
-  })
-})
-
-describe('once over restarts', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-once-'))
-  const open = (now: number) => new OnceInMemory(() => now, new OnceFile(folder, now))
-
-  it('remembers answers, and what was cut off, and nothing that was not done', async () => {
-    const now = 1e12
-    const first = open(now)
-    await first.run('done', now, async () => 'the answer')
-    void first.run('cut off', now, () => new Promise(() => {}))
-    const refused = first.run('not done', now, async () => {
-      throw new NotDone('no')
-    })
-    await expect(refused).rejects.toThrow(NotDone)
-    const second = open(now + 1000)
-    expect(await second.run('done', now, async () => 'another')).toBe('the answer')
-    await expect(second.run('cut off', now, async () => 'another')).rejects.toThrow(NobodyKnows)
-    expect(await second.run('not done', now, async () => 'at last')).toBe('at last')
-  })
-
-  it('does not honour what is older than what it knows', async () => {
-    const now = 1e12 + 2000
-    await expect(open(now).run('before', 1e12 - 1, async () => '')).rejects.toThrow(Forgotten)
-    const later = open(1e12 + GOOD_FOR_MS + 5000)
-    await expect(later.run('done', 1e12, async () => 'again')).rejects.toThrow(Forgotten)
-  })
-
-  it('reads a file whose last line is torn', async () => {
-    const now = 1e12 + 3000
-    const torn = mkdtempSync(join(tmpdir(), 'sluice-once-'))
-    const first = new OnceInMemory(() => now, new OnceFile(torn, now))
-    await first.run('whole', now, async () => 'kept')
-    appendFileSync(join(torn, 'used.log'), '["torn",100000')
-    const second = new OnceInMemory(() => now, new OnceFile(torn, now))
-    expect(await second.run('torn', now, async () => 'done')).toBe('done')
-    expect(await second.run('whole', now, async () => 'again')).toBe('kept')
   })
 })
 

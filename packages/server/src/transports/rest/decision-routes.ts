@@ -12,7 +12,7 @@ import {
   type Route,
   VOUCHER_BODY_BYTES,
 } from '../../http/route.js'
-import { Forgotten, NobodyKnows, NotDone, UnderWay } from '../../receipts/once.js'
+import { Forgotten, NobodyKnows, NotDone, NotRecorded, UnderWay } from '../../receipts/once.js'
 import { Conflict } from '../../receipts/vouchers.js'
 import { namespaceOf, type Role, requireRole } from '../../security/caller.js'
 import { traced } from '../../telemetry/tracing.js'
@@ -279,6 +279,7 @@ async function once<T>(honour: () => Promise<T>): Promise<T> {
   try {
     return await honour()
   } catch (error) {
+    if (error instanceof NotRecorded) throw new ServiceError('disk_unwritable', error.message)
     if (error instanceof NotDone) throw unavailable()
     if (error instanceof NobodyKnows) throw outcomeUnknown()
     if (error instanceof Forgotten) throw new ServiceError('unknown_receipt', error.message)
