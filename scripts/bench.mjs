@@ -8,7 +8,7 @@ import { ROOT, run } from './run.mjs'
 
 const FOLDERS = {
   limiter: ['check', 'peers', 'paths', 'rules', 'memory', 'large', 'redis'],
-  server: ['http', 'reload', 'feed', 'leases'],
+  server: ['http', 'reload', 'feed', 'leases', 'starving'],
 }
 const SUITES = Object.values(FOLDERS).flat()
 

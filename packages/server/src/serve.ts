@@ -26,6 +26,7 @@ import { Denials } from './telemetry/denials.js'
 import type { Log } from './telemetry/log.js'
 import { Meter } from './telemetry/meter.js'
 import { metricsOf } from './telemetry/metrics.js'
+import { MetricsText } from './telemetry/metrics-text.js'
 import { isTracing } from './telemetry/tracing.js'
 import { Tenants } from './tenants.js'
 import { AuthErrors } from './transports/rest/auth-errors.js'
@@ -141,7 +142,11 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
     authRoute({ decisions, allowed: settings.authHeaders, log }),
     ...supply.routes,
     ...hotRoutes({ hot, tenants, leasing: backing.kind === 'redis' ? settings.leases : null }),
-    ...operatingRoutes({ readiness, metrics, openApi: openApiDocument(VERSION) }),
+    ...operatingRoutes({
+      readiness,
+      metrics: new MetricsText(metrics),
+      openApi: openApiDocument(VERSION),
+    }),
   ]
   const answers = new OrdinaryAnswers(routes, failed, adminLimit(backing.store))
   const certificates = certificatesOf(settings, log)

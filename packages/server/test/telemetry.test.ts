@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { trace } from '@opentelemetry/api'
 import {
   BasicTracerProvider,
@@ -61,6 +62,8 @@ describe('metrics', () => {
     const lines = (text: string) => text.split('\n').filter((line) => line.startsWith('sluice_'))
     const before = lines((await service.get('/metrics')).text)
     for (let i = 0; i < 50; i++) await check(`subject-${i}`)
+    // The page is computed at most once a second.
+    await wait(1100)
     const { text } = await service.get('/metrics')
     expect(text).not.toContain('subject-')
     expect(lines(text)).toHaveLength(before.length)

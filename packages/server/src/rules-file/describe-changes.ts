@@ -40,10 +40,12 @@ function* compare(before: RuleSet | null, after: RuleSet): Slices<RuleChanges> {
     if (line !== '') lines.push(`${part}: ${line}`)
     if (line !== '' || before === null) parts.delete(part)
   }
-  if (before !== null && parts.delete('normalize'))
-    lines.push(
-      `changed normalize ${normalizeText(before.book.normalize)} -> ${normalizeText(after.book.normalize)}`,
-    )
+  if (before !== null && parts.delete('normalize')) {
+    const [was, is] = [before, after].map(({ book }) => normalizeText(book.normalize))
+    lines.push(`changed normalize ${was} -> ${is}`)
+    // What they are compared with has changed along with it.
+    for (const part of ['rules', 'defaultRule', 'costs'] as const) parts.delete(part)
+  }
   // Warnings follow from the other parts.
   if (lines.length > 0) parts.delete('warnings')
   if (before !== null)
@@ -60,7 +62,7 @@ function* compareRules(before: RuleSet | null, after: RuleSet): Slices<string[]>
     if (++looked % STEP === 0) yield
     const old = before === null ? undefined : ruleOf(before, rule.name)
     if (old === undefined) say(() => `added ${rule.name} ${limitsOf(rule)}`)
-    else if (!isEqual(old, rule, [PLACE]))
+    else if (!isEqual(old, rule, [PLACE, NORMALISED]))
       say(() => `changed ${rule.name} ${differences(old, rule).join(', ')}`)
   }
   for (const rule of before === null ? [] : rulesOf(before.book)) {
@@ -148,8 +150,14 @@ function* count(
 /** Changes when another rule is put before it; the order of all rules is described once. */
 const PLACE = 'order'
 
+/** Follows from the resource and the document's `normalize`, which has a line of its own. */
+const NORMALISED = 'normalPattern'
+
 /** How each field is described. Limits come first; a pattern follows from its resource. */
-type Described = Exclude<keyof Rule, 'name' | 'family' | 'pattern' | 'limits' | typeof PLACE>
+type Described = Exclude<
+  keyof Rule,
+  'name' | 'family' | 'pattern' | 'limits' | typeof PLACE | typeof NORMALISED
+>
 const FIELDS: Record<Described, (rule: Rule) => string | null> = {
   scope: ({ scope }: Rule) => scope,
   value: ({ value }: Rule) => (typeof value === 'object' ? JSON.stringify(value) : value),

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Latencies } from '../../src/cli/bench/latencies.js'
 import { startService, type TestService } from '../service.js'
@@ -31,10 +32,13 @@ describe('bench', () => {
   })
 
   it('counts what the server counted', async () => {
-    const decided = async () =>
-      Number(
+    const decided = async () => {
+      // Metrics may be a second old.
+      await wait(1100)
+      return Number(
         /^sluice_decisions_total\{.*\} (\d+)$/m.exec((await service.get('/metrics')).text)?.[1],
       )
+    }
     const before = await decided()
     const { out, code } = await bench('--batch 10 --connections 3 --json')
     const numbers = JSON.parse(out)

@@ -88,6 +88,19 @@ export const FIELD_CASES = new Map<string, Change>([
       { ...rule({}), defaults: { ipv6_prefix: 64 } },
       { ...rule({}), defaults: { ipv6_prefix: 48 } },
     ],
+    normalize: [rule({}), { ...rule({}), normalize: { checks: 'on' } }],
+    'normalize.checks': [
+      { ...rule({}), normalize: { checks: 'on' } },
+      { ...rule({}), normalize: { checks: 'off' } },
+    ],
+    'normalize.trailing_slash': [
+      { ...rule({}), normalize: { trailing_slash: 'drop' } },
+      { ...rule({}), normalize: { trailing_slash: 'keep' } },
+    ],
+    'normalize.fold_case': [
+      { ...rule({}), normalize: { fold_case: 'on' } },
+      { ...rule({}), normalize: { fold_case: 'off' } },
+    ],
     scopes: [
       { ...rule({}), scopes: ['team'] },
       { ...rule({}), scopes: ['region'] },

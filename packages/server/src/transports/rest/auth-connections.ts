@@ -11,21 +11,17 @@ const LOOKED_AT = 24
 
 export class AuthConnections {
   readonly #asking = new WeakSet<Duplex>()
+  /** How the first line of each connection begins: it may come in pieces. */
+  readonly #first = new WeakMap<Duplex, string>()
 
-  /** Must be called before node:http gets the connection, which must be read through its stream. */
-  watch(socket: Duplex): void {
-    let first = ''
-    socket.on('data', (chunk: Buffer) => {
-      const start = chunk.toString('latin1', 0, LOOKED_AT)
-      // The first line of a connection may come in pieces.
-      const isFirst = first.length < LOOKED_AT
-      if (isFirst) first += start
-      this.#look(socket, isFirst ? first : start)
-    })
-  }
-
-  /** Bytes that begin with a request line say what is asked; others go on with what was. */
-  #look(socket: Duplex, start: string): void {
+  /** What node:http is about to be given. A request line says what is asked; other bytes go on with what was. */
+  look(socket: Duplex, piece: Buffer): void {
+    let start = piece.toString('latin1', 0, LOOKED_AT)
+    const first = this.#first.get(socket) ?? ''
+    if (first.length < LOOKED_AT) {
+      start = first + start
+      this.#first.set(socket, start)
+    }
     if (AUTH_LINE.test(start)) this.#asking.add(socket)
     else if (REQUEST_LINE.test(start)) this.#asking.delete(socket)
   }

@@ -1,8 +1,8 @@
 /** What operators and their tools ask: health, readiness, metrics, and the interface's own description. */
-import type { Registry } from 'prom-client'
 import { ServiceError } from '../../error-codes.js'
 import type { Route } from '../../http/route.js'
 import { may } from '../../security/caller.js'
+import type { MetricsText } from '../../telemetry/metrics-text.js'
 
 export interface Readiness {
   readonly ready: boolean
@@ -31,7 +31,7 @@ export interface PlaneReadiness {
 
 export interface OperatingParts {
   readonly readiness: () => Readiness
-  readonly metrics: Registry
+  readonly metrics: MetricsText
   readonly openApi: unknown
 }
 
@@ -58,7 +58,7 @@ export function operatingRoutes({ readiness, metrics, openApi }: OperatingParts)
           'forbidden',
           'metrics are of all namespaces, and the token is for some of them only',
         )
-      const body = await metrics.metrics()
+      const body = await metrics.text()
       return { status: 200, body, contentType: metrics.contentType }
     }),
     get('/v1/openapi.json', 'reader', () => ({ status: 200, body: document })),

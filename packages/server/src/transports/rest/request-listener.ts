@@ -1,11 +1,13 @@
 /** The ordinary way of a request through node:http: admitted, routed, read within limits, answered. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { ServiceError } from '../../error-codes.js'
 import { isWrite, type OrdinaryAnswers } from '../../http/answers.js'
 import type { Reply } from '../../http/route.js'
 import type { Gate } from '../../security/gate.js'
 import { AUTH_PATH, type AuthErrors } from './auth-errors.js'
 import type { BodyBudget } from './body-budget.js'
+import type { OrdinaryConnection } from './ordinary-connection.js'
 
 export interface ListenerParts {
   readonly answers: OrdinaryAnswers
@@ -14,12 +16,16 @@ export interface ListenerParts {
   readonly budget: BodyBudget
   /** Answers say `Connection: close`. */
   readonly isDraining: () => boolean
+  /** Says when a request begins; without it each begins at once. */
+  readonly connectionOf?: (socket: Duplex) => OrdinaryConnection
 }
 
 export function requestListener(parts: ListenerParts): RequestListener {
-  const { answers, gate, authErrors, budget, isDraining } = parts
+  const { answers, gate, authErrors, budget, isDraining, connectionOf } = parts
   return (request, response) => {
-    void answer(request, response)
+    const work = () => void answer(request, response)
+    if (connectionOf === undefined) work()
+    else connectionOf(request.socket).run(request, response, work)
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -15,6 +15,7 @@ import { BodyBudget } from './body-budget.js'
 import { refuseClient, refuseExpectation } from './client-errors.js'
 import { endedSocket } from './ended-socket.js'
 import { FastPath } from './fast/fast-path.js'
+import { OrdinaryConnection } from './ordinary-connection.js'
 import { requestListener } from './request-listener.js'
 
 export interface RestServerParts {
@@ -54,6 +55,7 @@ export class RestServer {
   readonly #authConnections = new AuthConnections()
   readonly #limits: ConnectionLimits
   readonly #sockets = new Set<Socket>()
+  readonly #ordinary = new Map<Duplex, OrdinaryConnection>()
   #sweeper: ReturnType<typeof setInterval> | undefined
   isDraining = false
 
@@ -71,7 +73,14 @@ export class RestServer {
         connectionsCheckingInterval: SWEEP_MS,
         requireHostHeader: false,
       },
-      requestListener({ answers, gate, authErrors, budget, isDraining: () => this.isDraining }),
+      requestListener({
+        answers,
+        gate,
+        authErrors,
+        budget,
+        isDraining: () => this.isDraining,
+        connectionOf: (socket) => this.#ordinary.get(socket)!,
+      }),
     )
     // Their length is bounded. With a bound of their number the last ones would be dropped unseen.
     this.#http.maxHeadersCount = 0
@@ -104,24 +113,37 @@ export class RestServer {
 
   #accept(socket: Socket, isFast: boolean): void {
     if (isFast) this.#fast.accept(socket)
-    else this.#passOn(socket)
-  }
-
-  #passOn(socket: Duplex): void {
-    readInOrder(socket)
-    this.#authConnections.watch(socket)
-    this.#http.emit('connection', socket)
+    else {
+      readInOrder(socket)
+      this.#serve(socket)
+    }
   }
 
   #handOver(socket: Socket, bytes: Buffer, hasEnded: boolean): void {
     if (socket.destroyed) return
-    if (hasEnded) {
-      this.#passOn(endedSocket(socket, bytes))
-      return
-    }
+    if (hasEnded) return this.#serve(endedSocket(socket, bytes))
     if (bytes.length > 0) socket.unshift(bytes)
-    this.#passOn(socket)
+    readInOrder(socket)
+    this.#serve(socket)
     socket.resume()
+  }
+
+  /** Gives a connection to node:http. */
+  #serve(socket: Duplex): void {
+    const see = (bytes: Buffer) => this.#authConnections.look(socket, bytes)
+    const connection = new OrdinaryConnection(socket, see)
+    this.#ordinary.set(socket, connection)
+    socket.once('close', () => this.#ordinary.delete(socket))
+    connection.begin(() => this.#http.emit('connection', socket))
+  }
+
+  /** Ends connections that stand still, and those whose answers are not read. */
+  #sweep(): void {
+    const { requestMs, idleMs } = this.#limits
+    this.#fast.sweep(requestMs + SWEEP_MS, idleMs + SWEEP_MS)
+    const now = performance.now()
+    for (const [socket, connection] of this.#ordinary)
+      if (connection.isStuck(now, requestMs)) socket.destroy()
   }
 
   /** Where it listens: a port of an address, or a path. */
@@ -136,10 +158,7 @@ export class RestServer {
       })
       if (mask !== null) process.umask(mask)
     })
-    this.#sweeper = setInterval(
-      () => this.#fast.sweep(this.#limits.requestMs + SWEEP_MS, this.#limits.idleMs + SWEEP_MS),
-      SWEEP_MS,
-    )
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS)
     this.#sweeper.unref()
     if ('path' in where) return where.path
     const { port } = this.#listener.address() as AddressInfo

@@ -23,6 +23,8 @@ import { HAND_OVER, HttpHead, MORE_NEEDED } from './http-head.js'
 
 /** More checks than this are not taken from a connection while their answers wait for the store. */
 const MOST_WAITING = 1000
+/** Requests of a connection that are answered the ordinary way at a time. */
+export const MOST_ORDINARY = 8
 
 const head = new HttpHead()
 /** One for all connections: whatever is written here is sent in the same turn. */
@@ -34,6 +36,8 @@ export class Connection {
   readonly #queue = new AnswerQueue((bytes) => this.#answered(bytes))
   /** Checks whose answers wait for the store. */
   #waiting = 0
+  /** Requests that take the ordinary way; each gives its place back in a later turn of the event loop. */
+  #ordinary = 0
   /** What came of requests that are not answered yet, and how many bytes make the first one whole at least. */
   #parts: Buffer[] = []
   #length = 0
@@ -41,6 +45,7 @@ export class Connection {
   /** No more requests are read: the last answer says so. */
   #closes = false
   #isHandingOver = false
+  #isHandedOver = false
   /** The other side has sent all that it will. */
   #hasEnded = false
   /** When it last got on: with a request, an answer, or its first bytes. */
@@ -144,7 +149,7 @@ export class Connection {
 
   /** The store must catch up first: with this connection, or with all of them. */
   #isHeldUp(): boolean {
-    if (this.#waiting >= MOST_WAITING) return true
+    if (this.#waiting >= MOST_WAITING || this.#ordinary >= MOST_ORDINARY) return true
     return this.#path.isHeldUp && this.#path.holdUp(this)
   }
 
@@ -206,8 +211,16 @@ export class Connection {
         query: '',
       }),
     )
+    this.#ordinary++
+    void reply.then(() => setImmediate(() => this.#leaveOrdinary()))
     const checks = path === '/v1/check' ? 1 : MOST_CHECKS
     this.#wait(reply, checks, (said, to) => writer.reply(to, said, closes), false)
+  }
+
+  /** All other connections have had a turn. */
+  #leaveOrdinary(): void {
+    this.#ordinary--
+    this.goOn()
   }
 
   /** Keeps the answer's place until it is there. `isTimed`: they are decisions that nobody else times. */
@@ -283,7 +296,7 @@ export class Connection {
   /** Reads on where it was held up. */
   goOn(): void {
     const { socket } = this
-    if (socket.destroyed || socket.writableNeedDrain) return
+    if (this.#isHandedOver || socket.destroyed || socket.writableNeedDrain) return
     const isWhole = this.#length > 0 && this.#length >= this.#needed
     if (isWhole && !this.#closes && !this.#isHandingOver && !this.#isHeldUp())
       this.#read(Buffer.concat(this.#release()))
@@ -306,6 +319,7 @@ export class Connection {
 
   #handOver(): void {
     const { socket } = this
+    this.#isHandedOver = true
     const bytes = Buffer.concat(this.#release())
     socket.off('data', this.#onData)
     socket.off('end', this.#onEnd)
