@@ -122,6 +122,7 @@ module.exports = {
       'feed/',
       'http/',
       'security/',
+      'document-limits',
       'error-codes',
       'tenants',
     ]),

@@ -16,6 +16,21 @@ export interface Fault {
   readonly length?: number
 }
 
+/** Faults of one document that are kept; nobody reads more, and each takes memory. */
+const MOST_FAULTS = 100_000
+
+/** A list that takes no more than so many. */
+export class Faults extends Array<Fault> {
+  static override get [Symbol.species](): ArrayConstructor {
+    return Array
+  }
+
+  override push(...faults: Fault[]): number {
+    for (const fault of faults) if (this.length < MOST_FAULTS) super.push(fault)
+    return this.length
+  }
+}
+
 export function printFault(fault: Fault): string {
   const where = fault.path === '' ? '' : `${fault.path}: `
   const expected = fault.expected === undefined ? '' : `; expected ${fault.expected}`

@@ -47,6 +47,8 @@ describe('settings', () => {
         ['auth-headers', 'cost'],
         ['leases', 'on'],
         ['log-level', 'warn'],
+        ['document-bytes', '70000'],
+        ['document-depth', '9'],
       ].find(([known]) => known === name)?.[1]
       const value = text ?? (kind.placeholder === 'N' ? '500' : 'true')
       const stated = (settings: { stated: ReadonlySet<string> }) => settings.stated.has(name)

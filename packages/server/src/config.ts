@@ -5,6 +5,7 @@
 import { HEADER_FAMILIES, type HeaderFamily } from '@sluice/limiter'
 import { didYouMean, list, quote } from '@sluice/limiter/transport'
 import { AUTH_HEADERS, type AuthHeader } from './auth-headers.js'
+import { DOCUMENT_LIMITS } from './document-limits.js'
 import { LEVELS, type Level } from './telemetry/log.js'
 
 /** What a person must change before the command can run: no stack, exit 2. */
@@ -122,6 +123,16 @@ export const SETTINGS = {
   'usage-days': usually(30, whole(1, 36_500), 'days that usage is kept by the minute'),
   'usage-history-days': usually(365, whole(1, 36_500), 'days that usage is kept by the day'),
   'max-keys': usually(1_000_000, whole(1, 2 ** 31), 'counters kept in memory at most'),
+  'document-bytes': usually(
+    DOCUMENT_LIMITS.mostBytes,
+    whole(65_536, 268_435_456),
+    'bytes of a rules document that is sent to the control plane at most',
+  ),
+  'document-depth': usually(
+    DOCUMENT_LIMITS.deepest,
+    whole(8, 64),
+    'how deep lists and objects of such a document may be nested',
+  ),
   host: usually(
     '127.0.0.1',
     text,

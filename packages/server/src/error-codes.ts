@@ -130,7 +130,7 @@ export const ERROR_CODES = {
   payload_too_large: {
     status: 413,
     meaning:
-      'The body is longer than 64 KB (a check, a rule), 4 MB (a batch) or 64 MB (a rules document).',
+      'The body is longer than 64 KB (a check, a rule), 4 MB (a batch) or 16 MB (a rules document; `--document-bytes`).',
     remedy: 'Send less at a time.',
   },
   invalid_rules: {

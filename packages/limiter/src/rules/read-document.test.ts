@@ -161,3 +161,8 @@ describe('an option', () => {
       )
   })
 })
+
+it('keeps a bounded number of the faults of a document that is wrong everywhere', () => {
+  const faults = readDocument({ scopes: Array.from({ length: 150_000 }, () => []) })
+  expect(faults).toHaveLength(100_000)
+})

@@ -1,5 +1,5 @@
 /** Reads a rules document and notes everything that is wrong with it, not only the first. */
-import { didYouMean, type Fault, quote } from '../faults.js'
+import { didYouMean, type Fault, Faults, quote } from '../faults.js'
 import { FieldReader, type Fields } from '../field-reader.js'
 import { isAmount } from '../limits/amount.js'
 import { readTimeZone } from '../limits/long-form.js'
@@ -30,7 +30,7 @@ export const DOCUMENT_FIELDS = [
 ]
 
 class DocumentReader implements ReadContext {
-  readonly faults: Fault[] = []
+  readonly faults: Fault[] = new Faults()
   readonly warnings: string[] = []
   timezone = 'UTC'
   failureMode: FailureMode = 'local'

@@ -1,13 +1,16 @@
 /** Namespaces, and each as one whole document, over HTTP. */
-import { inSlices, type RulesDocument } from '@sluice/limiter'
+import { inSlices } from '@sluice/limiter'
 import { quote } from '@sluice/limiter/transport'
 import { jsonTexts } from '../control/print-json.js'
+import { DOCUMENT_LIMITS } from '../document-limits.js'
 import { badField } from '../http/body.js'
 import type { Call, Reply, Route } from '../http/route.js'
 import { etag, namespaceIn, optionalMatch, queryOf, requiredMatch } from './call.js'
-import { type AdminParts, adminRoute, DOCUMENT_BODY_BYTES, plane, rulesPlane } from './parts.js'
+import { type AdminParts, adminRoute, plane, rulesPlane } from './parts.js'
 
 export function documentRoutes(parts: AdminParts): Route[] {
+  const { mostBytes, deepest } = parts.documentLimits ?? DOCUMENT_LIMITS
+
   /** Those that the caller may ask for. */
   const namespaces = async (call: Call): Promise<Reply> => {
     queryOf(call, [])
@@ -29,7 +32,7 @@ export function documentRoutes(parts: AdminParts): Route[] {
     const dryRun = flagOf(query['dry_run'], 'dry_run')
     const { documents } = rulesPlane(parts)
     const ifMatch = dryRun ? (optionalMatch(call) ?? 'any') : requiredMatch(call)
-    const document = call.body() as RulesDocument
+    const document = { bytes: call.bytes(), deepest }
     const plan = await documents.apply(call.caller, namespace, document, { ifMatch, dryRun })
     return jsonReply((await inSlices(jsonTexts(plan))).join(''), plan.revision)
   }
@@ -37,7 +40,7 @@ export function documentRoutes(parts: AdminParts): Route[] {
   return [
     adminRoute('GET', '/v1/namespaces', 'reader', namespaces),
     adminRoute('GET', '/v1/document', 'reader', read),
-    adminRoute('PUT', '/v1/document', 'admin', apply, DOCUMENT_BODY_BYTES),
+    adminRoute('PUT', '/v1/document', 'admin', apply, mostBytes),
   ]
 }
 

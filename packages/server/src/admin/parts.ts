@@ -1,5 +1,6 @@
 /** What the admin routes are made of, and what they answer where there is no control plane. */
 import type { ControlPlane } from '../control/control-plane.js'
+import type { DocumentLimits } from '../document-limits.js'
 import { ServiceError } from '../error-codes.js'
 import type { Method, Route } from '../http/route.js'
 import type { Role } from '../security/caller.js'
@@ -11,10 +12,11 @@ export interface AdminParts {
   readonly tenants: Tenants
   /** Where rules come from: then they are changed there. `feed`: this instance only decides. */
   readonly mode: 'database' | 'file' | 'feed'
+  /** Of documents that are sent; the standard ones unless given. */
+  readonly documentLimits?: DocumentLimits
 }
 
 export const ADMIN_BODY_BYTES = 65_536
-export const DOCUMENT_BODY_BYTES = 67_108_864
 
 export function plane({ control }: AdminParts): ControlPlane {
   if (control !== null) return control

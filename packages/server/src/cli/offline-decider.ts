@@ -64,6 +64,7 @@ export class OfflineDecider implements Decider {
         rawHeaders: [],
         params: {},
         query: () => new URLSearchParams(),
+        bytes: () => Buffer.from(JSON.stringify(body)),
         body: () => body,
       })
       return { status: reply.status, body: withoutReceipts(reply.body as Json) }

@@ -33,9 +33,10 @@ import {
 } from './plan.js'
 import { documentOf } from './print-document.js'
 import { jsonTexts } from './print-json.js'
-import { readContent } from './read-content.js'
+import { readContent, readSent } from './read-content.js'
 import { deleteRules, putRules } from './rule-tables.js'
 import { type IfMatch, requireVersion } from './rules-part.js'
+import type { SentDocument } from './sent-document.js'
 import { turns } from './turns.js'
 import { NothingToWrite, type Writing } from './writing.js'
 
@@ -53,10 +54,13 @@ export interface ApplyOptions {
 
 /** How many whole documents are read or planned at a time, and how many more may wait for it. */
 const MOST_READ = 2
+/** Checking takes most memory. */
+const MOST_CHECKED = 1
 const MOST_WAITING = 20
 
 export function documentsPart(context: ControlContext) {
   const inTurn = turns(MOST_READ, MOST_WAITING)
+  const checkInTurn = turns(MOST_CHECKED, MOST_WAITING)
 
   /** The document as JSON. */
   const read = async (namespace: string): Promise<{ text: string; revision: number }> => {
@@ -73,10 +77,10 @@ export function documentsPart(context: ControlContext) {
 
   const plan = async (
     namespace: string,
-    document: RulesDocument,
+    document: RulesDocument | SentDocument,
     ifMatch: IfMatch,
   ): Promise<Plan> => {
-    const wanted = await readDocument(namespace, document)
+    const wanted = await checkInTurn(() => readDocument(namespace, document))
     return context.view(async (sql) => {
       const revision = await revisionOf(sql, namespace, ifMatch)
       return { revision, changes: (await compare(sql, namespace, wanted)).changes }
@@ -86,12 +90,12 @@ export function documentsPart(context: ControlContext) {
   const apply = async (
     caller: Caller,
     namespace: string,
-    document: RulesDocument,
+    document: RulesDocument | SentDocument,
     { ifMatch, dryRun = false }: ApplyOptions,
   ): Promise<Plan> => {
     refuseFile(context.file)
     if (dryRun) return inTurn(() => plan(namespace, document, ifMatch))
-    const wanted = await readDocument(namespace, document)
+    const wanted = await checkInTurn(() => readDocument(namespace, document))
     return context.write(caller.name, async (writing) => {
       const revision = await revisionOf(writing.sql, namespace, ifMatch)
       const { difference, changes } = await compare(writing.sql, namespace, wanted)
@@ -107,19 +111,18 @@ export function documentsPart(context: ControlContext) {
   return { read, apply }
 }
 
-async function readDocument(namespace: string, document: RulesDocument): Promise<Content> {
+async function readDocument(
+  namespace: string,
+  document: RulesDocument | SentDocument,
+): Promise<Content> {
   if (!NAMESPACE.test(namespace))
     throw new ServiceError('bad_request', `namespace is ${quote(namespace)}; expected a name`, {
       field: 'namespace',
     })
-  if (document.namespace !== undefined && document.namespace !== namespace)
-    throw invalid([
-      {
-        field: 'namespace',
-        message: `is ${quote(document.namespace)}, and the document is for ${quote(namespace)}`,
-      },
-    ])
-  const content = await readContent({ ...document, namespace })
+  const content = isSent(document)
+    ? await readSent(document, namespace)
+    : await readContent({ ...document, namespace })
+  if ('unreadable' in content) throw new ServiceError('bad_request', content.unreadable)
   if ('faults' in content) throw invalid(wireFaults(content.faults, '', 'document'), content.others)
   const isLasting = ({ until }: { readonly until: string | null }) =>
     until === null || Date.parse(until) > Date.now()
@@ -130,6 +133,10 @@ async function readDocument(namespace: string, document: RulesDocument): Promise
     exemptions: exemptions.filter(isLasting),
     blocks: blocks.filter(isLasting),
   }
+}
+
+function isSent(document: RulesDocument | SentDocument): document is SentDocument {
+  return 'bytes' in document
 }
 
 /** Zero where the namespace does not exist yet. */

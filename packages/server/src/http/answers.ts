@@ -114,6 +114,7 @@ export class OrdinaryAnswers {
       rawHeaders,
       params,
       query: () => new URLSearchParams(query),
+      bytes: () => bytes ?? Buffer.alloc(0),
       body: () => (body ??= parseBody(decoded(bytes ?? Buffer.alloc(0)))),
     })
     if (route.deprecated === undefined) return reply

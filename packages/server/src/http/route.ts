@@ -13,6 +13,8 @@ export interface Call {
   /** What stands for the `{names}` of the route's path, decoded. */
   readonly params: Readonly<Record<string, string>>
   readonly query: () => URLSearchParams
+  /** The body as it came; empty where there is none. */
+  readonly bytes: () => Buffer
   /** The parsed body; throws where it is none. */
   readonly body: () => Body
 }

@@ -120,9 +120,10 @@ export async function openSupply(parts: SupplyParts, loaded: LoadedRules | null)
 
   const usage = openUsage(control, redis, parts)
   const mode = sense.rules.kind
+  const documentLimits = { mostBytes: settings.documentBytes, deepest: settings.documentDepth }
   return {
     routes: [
-      ...adminRoutes({ control, tenants, mode }),
+      ...adminRoutes({ control, tenants, mode, documentLimits }),
       ...usageRoutes({ reader: usage?.reader ?? null, tenants, now: () => parts.backing.now() }),
     ],
     tally: usage?.tally ?? null,

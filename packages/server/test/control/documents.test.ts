@@ -1,6 +1,6 @@
 /** Whole documents over HTTP, on both databases: read, planned, applied all or nothing. */
 import { RuleSet, type RulesDocument } from '@sluice/limiter'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { inconsistencies, onEachDatabase } from './world.js'
 
 const DOCUMENT: RulesDocument = {
@@ -234,20 +234,47 @@ onEachDatabase('documents', (world) => {
   })
 
   it('refuses a document that is nested very deep, in words', async () => {
-    for (const deep of [100, 10_000, 300_000]) {
+    for (const deep of [17, 100, 10_000, 300_000]) {
       const [open, close] = ['['.repeat(deep), ']'.repeat(deep)]
       for (const text of [
         `{"rules":${open}${close}}`,
         `{"rules":{"a":{"lease":${open}${close}}}}`,
       ]) {
         const { status, body } = await apply(text, '*')
-        expect([400, 422]).toContain(status)
-        expect(body.error.message).toContain('nested more than 64 deep')
+        expect([status, body.error.code]).toEqual([400, 'bad_request'])
+        expect(body.error.message).toContain('nested more than 16 deep; --document-depth')
       }
     }
     const rule = `{"name":"a","scope":"user","limits":"1/s","lease":${'{"a":'.repeat(9000)}1${'}'.repeat(9000)}}`
     const refused = await world.admin.call('POST', `/v1/rules?namespace=${world.namespace}`, rule)
     expect([refused.status, refused.body.error.code]).toEqual([400, 'bad_request'])
+  })
+
+  it('parses a large document in a thread, and not where others are decided for', async () => {
+    const text = `{"scopes":[${'[[],[[]]],'.repeat(100_000)}[]]}`
+    const parse = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => parse.mockRestore())
+    const { status, body } = await apply(text, '*')
+    expect([status, body.error.faults.length]).toEqual([422, 100])
+    const lengths = parse.mock.calls.map(([parsed]) => parsed.length)
+    expect(lengths.length).toBeGreaterThan(0)
+    expect(Math.max(...lengths)).toBeLessThan(100_000)
+  })
+
+  it('says what is wrong with a large document that is none, as with a small one', async () => {
+    for (const spaces of [0, 100_000]) {
+      const space = ' '.repeat(spaces)
+      for (const [text, words] of [
+        [`{"rules":${space}`, 'the body is not JSON'],
+        [`[${space}]`, 'the body is a list; expected an object'],
+      ] as const) {
+        const { status, body } = await apply(text, '*')
+        expect([status, body.error.code]).toEqual([400, 'bad_request'])
+        expect(body.error.message).toContain(words)
+      }
+      const { status, body } = await apply(`{"namespace":"other",${space}"rules":{}}`, '*')
+      expect([status, body.error.faults[0].field]).toEqual([422, 'namespace'])
+    }
   })
 
   it('answers a hundred of very many faults, and the number of all', async () => {
