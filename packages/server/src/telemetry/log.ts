@@ -32,8 +32,8 @@ export interface LogOptions {
 
 const STYLES = { debug: 'dim', info: 'cyan', warn: 'yellow', error: 'red' } as const
 
-/** Nothing in a line may pass for another line, or for a terminal's commands. */
-const UNPRINTABLE = /[\p{Cc}\u2028\u2029]/gu
+/** Nothing in a line may pass for another line, for a terminal's commands, or turn the text around. */
+const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
 function printable(text: string): string {
   return text.replace(UNPRINTABLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -69,7 +69,8 @@ export class Log {
     const { write, isTerminal = false, instance, now = () => new Date() } = this.#options
     const time = now().toISOString()
     if (isTerminal) write(`${this.#words(time, level, msg, fields)}\n`)
-    else write(`${JSON.stringify({ time, level, msg, ...fields, instance })}\n`)
+    // Such characters stand only in texts, where JSON may have them escaped.
+    else write(`${printable(JSON.stringify({ time, level, msg, ...fields, instance }))}\n`)
   }
 
   #words(time: string, level: Level, msg: string, fields: Fields): string {

@@ -122,6 +122,24 @@ describe('a connection', () => {
     expect((await two.next())!.status).toBe(400)
   })
 
+  it('refuses two Host headers on either path, whatever they say', async () => {
+    const body = '{"subject":{"user":"ada"},"resource":"/hello"}'
+    const rest = `Content-Length: ${body.length}\r\n\r\n${body}`
+    for (const start of ['POST /v1/check', 'POST /v1/quota', 'GET /healthz'])
+      for (const hosts of [
+        'Host: localhost\r\nHost: localhost\r\n',
+        'Host: localhost\r\nX: y\r\nhOST: evil.example\r\n',
+        'Host: \r\nHost: localhost\r\n',
+      ]) {
+        const one = caller()
+        one.send(`${start} HTTP/1.1\r\n${hosts}${start.startsWith('GET') ? '\r\n' : rest}`)
+        const answer = await one.next()
+        expect([start, hosts, answer!.status]).toEqual([start, hosts, 400])
+        expect(JSON.parse(answer!.body).error).toMatchObject({ code: 'bad_request', field: 'Host' })
+        one.socket.destroy()
+      }
+  })
+
   it('is told in words what is wrong with its bytes', async () => {
     const wrong: [string, number, string][] = [
       ['GET / HTTP/9.9\r\n\r\n', 400, 'bad_request'],

@@ -38,6 +38,8 @@ export function requestListener(parts: ListenerParts): RequestListener {
     const work = async () => {
       if (headers.host === undefined && request.httpVersion === '1.1')
         throw new ServiceError('bad_request', 'Host is missing', { field: 'Host' })
+      if (hasSeveralHosts(request.rawHeaders))
+        throw new ServiceError('bad_request', 'Host is given more than once', { field: 'Host' })
       const address = request.socket.remoteAddress ?? ''
       // A gateway may pass on the Origin of its own client.
       const shown = isAuth ? { ...headers, origin: undefined } : headers
@@ -65,6 +67,16 @@ export function requestListener(parts: ListenerParts): RequestListener {
     // A text leaves with its head in one write, bytes would need two.
     response.end(text)
   }
+}
+
+/** node:http keeps the first of several; what is in front of us may have gone by another. */
+function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts > 1
 }
 
 function readBody(request: IncomingMessage, longest: number, budget: BodyBudget): Promise<Buffer> {

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { Log } from './log.js'
+
+/** Control characters of both sets, line separators, and marks that turn text around. */
+const HOSTILE = [
+  ...Array.from({ length: 0x20 }, (_, i) => i),
+  ...Array.from({ length: 0x21 }, (_, i) => 0x7f + i),
+  ...[0x61c, 0x200e, 0x200f, 0x2028, 0x2029],
+  ...[0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069],
+].map((code) => String.fromCharCode(code))
+
+describe.each([false, true])('a line of the log, on a terminal: %s', (isTerminal) => {
+  it.each(HOSTILE)('has %j escaped in its message, fields and their names', (character) => {
+    const lines: string[] = []
+    const log = new Log({ isTerminal, write: (line) => lines.push(line) })
+    const text = `a${character}b`
+    log.warn(text, { subject: text, ...(isTerminal ? {} : { [text]: text }) })
+    expect(lines).toHaveLength(1)
+    expect(lines[0]!.slice(0, -1)).not.toContain(character)
+    expect(lines[0]!.endsWith('\n')).toBe(true)
+    if (!isTerminal)
+      expect(JSON.parse(lines[0]!)).toMatchObject({ msg: text, subject: text, [text]: text })
+  })
+})
+
+it('has other letters as they are', () => {
+  const lines: string[] = []
+  new Log({ write: (line) => lines.push(line) }).info('größe 大 עברית 🙂')
+  expect(lines[0]).toContain('größe 大 עברית 🙂')
+})
