@@ -16,6 +16,14 @@ if (version[0] < WANTED[0] || (version[0] === WANTED[0] && version[1] < WANTED[1
   process.exit(2)
 }
 
+// A signal to npm ends npm and its shell and does not reach this process, which notices that its parent
+// is gone. One that was started otherwise may outlive its parent.
+var parent = process.ppid
+var isOfNpm = process.env.npm_lifecycle_event === 'start'
+function isOrphan() {
+  return isOfNpm && process.ppid !== parent
+}
+
 var root = path.join(__dirname, '..')
 var prepared = childProcess.spawnSync(process.execPath, [path.join(__dirname, 'prepare.mjs')], {
   cwd: root,
@@ -23,8 +31,17 @@ var prepared = childProcess.spawnSync(process.execPath, [path.join(__dirname, 'p
 })
 if (prepared.status !== 0) process.exit(prepared.status === null ? 1 : prepared.status)
 
+if (isOrphan()) process.exit(0)
+
 // In this process, so that signals reach it.
 var command = path.join(root, 'packages/server/bin/sluice.cjs')
 process.argv = [process.argv[0], command, 'serve', '--dev'].concat(process.argv.slice(2))
 process.chdir(root)
 require(command)
+
+var timer = setInterval(function () {
+  if (!isOrphan()) return
+  clearInterval(timer)
+  process.kill(process.pid, 'SIGTERM')
+}, 200)
+timer.unref()
