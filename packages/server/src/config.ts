@@ -122,7 +122,11 @@ export const SETTINGS = {
   'violations-days': usually(30, whole(1, 36_500), 'days that violations are kept'),
   'usage-days': usually(30, whole(1, 36_500), 'days that usage is kept by the minute'),
   'usage-history-days': usually(365, whole(1, 36_500), 'days that usage is kept by the day'),
-  'max-keys': usually(1_000_000, whole(1, 2 ** 31), 'counters kept in memory at most'),
+  'max-keys': usually(
+    1_000_000,
+    whole(1, 2 ** 31),
+    'counters in memory from which on each new one evicts another of its rule; a rule may always have its fair part, so there may be more',
+  ),
   'document-bytes': usually(
     DOCUMENT_LIMITS.mostBytes,
     whole(65_536, 268_435_456),

@@ -68,7 +68,11 @@ export const METRICS = {
     help: 'Requests of GET /v1/auth that were answered with an error, by its code.',
   },
   connections: { type: 'gauge', labels: [], help: 'Open connections.' },
-  memory_keys: { type: 'gauge', labels: [], help: 'Counters that are kept in memory.' },
+  memory_keys: {
+    type: 'gauge',
+    labels: [],
+    help: 'Counters that are kept in memory; may be above --max-keys by what rules have as their fair part.',
+  },
   memory_bytes: { type: 'gauge', labels: [], help: 'What the counters in memory take.' },
   memory_evicted_total: { type: 'counter', labels: [], help: 'Counters that had to go.' },
   store_duration_seconds: {

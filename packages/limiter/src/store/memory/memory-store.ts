@@ -26,7 +26,11 @@ import type { Table } from './table.js'
 import { Tables } from './tables.js'
 
 export interface MemoryStoreOptions {
-  /** How many keys are kept, one per rule and subject value; 1,000,000 unless given. At most a quarter more where there are many rules. */
+  /**
+   * How many keys are kept, one per rule and subject value; 1,000,000 unless given. A rule may always have
+   * its fair part, a quarter of it divided by the rules in use, so there may be more: 43 % more where 8
+   * rules are flooded one after the other.
+   */
   readonly maxKeys?: number
   /** How many idempotency keys are remembered; 100,000 unless given. */
   readonly maxIdempotencyKeys?: number
