@@ -130,6 +130,7 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
     connections: () => servers.reduce((sum, server) => sum + server.connections, 0),
     store: () => backing.reading(),
     memory: () => backing.size(),
+    clockStepsBack: () => backing.clockStepsBack(),
     hot: () => hot.rules(HOTTEST_RULES),
     authErrors: () => authErrors.counts,
   })

@@ -26,6 +26,8 @@ export interface Backing {
   now(): number
   /** Keys and bytes in this process; null where they are elsewhere. */
   size(): { keys: number; bytes: number; evicted: number } | null
+  /** How often the clock that decides was seen to have stepped back by more than a minute. */
+  clockStepsBack(): number
   reading(): StoreReading | null
   /** Gives the secret that instances share, whenever it is known. */
   shareSecret(adopt: (secret: Uint8Array) => void): Promise<void>
@@ -33,13 +35,29 @@ export interface Backing {
 }
 
 export async function openBacking(settings: Settings, log: Log): Promise<Backing> {
-  return settings.redis === undefined ? inMemory(settings, log) : inRedis(settings, settings.redis)
+  const stepped = clockSteppedBack(log)
+  return settings.redis === undefined
+    ? inMemory(settings, log, stepped)
+    : inRedis(settings, settings.redis, stepped)
 }
 
-function inMemory({ data, maxKeys }: Settings, log: Log): Backing {
+/** Counters say it again and again, of each of their rows; the log has it once. */
+function clockSteppedBack(log: Log): () => void {
+  let isSaid = false
+  return () => {
+    if (isSaid) return
+    isSaid = true
+    log.warn(
+      'the clock that decides stepped back by more than a minute: counters it wrote in the time ahead start anew, with what was used of them',
+      { code: 'clock_stepped_back' },
+    )
+  }
+}
+
+function inMemory({ data, maxKeys }: Settings, log: Log, onClockStepBack: () => void): Backing {
   let used: RotatedFile | null = null
   const counters: Counters = openCounters(data, {
-    store: { maxKeys },
+    store: { maxKeys, onClockStepBack },
     log: (line) => log.warn(line),
     onTrouble: (trouble) => {
       if (trouble === null) log.info('counters are being written again')
@@ -72,6 +90,7 @@ function inMemory({ data, maxKeys }: Settings, log: Log): Backing {
     trouble: null,
     now: () => Date.now(),
     size: () => counters.store.size,
+    clockStepsBack: () => counters.store.clockStepsBack,
     reading: () => null,
     shareSecret: async () => {},
     close: async () => {
@@ -81,12 +100,17 @@ function inMemory({ data, maxKeys }: Settings, log: Log): Backing {
   }
 }
 
-async function inRedis(settings: Settings, address: string): Promise<Backing> {
+async function inRedis(
+  settings: Settings,
+  address: string,
+  onClockStepBack: () => void,
+): Promise<Backing> {
   const counters = new RedisCounters(readRedisAddress(address), {
     prefix: settings.redisPrefix,
     deadlineMs: settings.redisDeadline,
     instances: settings.instances,
     leases: settings.leases === 'on',
+    onClockStepBack,
   })
   const trouble = await counters.connected()
   return {
@@ -98,6 +122,7 @@ async function inRedis(settings: Settings, address: string): Promise<Backing> {
     trouble,
     now: () => Date.now() + (counters.health.clock?.aheadMs ?? 0),
     size: () => null,
+    clockStepsBack: () => counters.health.clockStepsBack,
     reading: () => ({
       breaker: counters.health.breaker,
       clockAheadMs: counters.health.clock?.aheadMs ?? null,

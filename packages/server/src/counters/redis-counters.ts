@@ -15,6 +15,8 @@ export interface RedisOptions {
   readonly instances: number
   /** Whether tokens are taken ahead of time, where a rule does not say otherwise. */
   readonly leases: boolean
+  /** As of `redisStore`. */
+  readonly onClockStepBack: () => void
 }
 
 const READY_WITHIN_MS = 2000
@@ -32,14 +34,15 @@ export class RedisCounters {
   #sharing: ReturnType<typeof setInterval> | undefined
   readonly #address: RedisAddress
 
-  constructor(address: RedisAddress, { prefix, deadlineMs, instances, leases }: RedisOptions) {
+  constructor(address: RedisAddress, options: RedisOptions) {
+    const { prefix, deadlineMs } = options
     this.#address = address
     this.#prefix = prefix
     this.#client = connectRedis(address)
     this.#client.on('error', () => {})
     this.#time('evalshaBuffer', 'evalsha')
     this.#time('evalBuffer', 'eval')
-    this.store = redisStore(this.#client, { prefix, deadlineMs, instances, leases })
+    this.store = redisStore(this.#client, options)
     this.once = new OnceInRedis(this.#client, prefix, deadlineMs)
   }
 

@@ -116,6 +116,11 @@ export const METRICS = {
     labels: [],
     help: "How far the store's clock is ahead.",
   },
+  clock_steps_back_total: {
+    type: 'counter',
+    labels: [],
+    help: 'How often the clock that decides was seen to have stepped back by more than a minute: in memory each step, over Redis each call that found a counter from the time ahead.',
+  },
   usage_lost_total: {
     type: 'counter',
     labels: ['where'],

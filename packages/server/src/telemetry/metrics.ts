@@ -52,6 +52,7 @@ export interface Readings {
   readonly supply: () => SupplyReading
   readonly store: () => StoreReading | null
   /** Keys and bytes of the counters in memory; null where they are elsewhere. */
+  readonly clockStepsBack: () => number
   readonly memory: () => { keys: number; bytes: number; evicted: number } | null
   /** The hottest row of each of the hottest rules. */
   readonly hot: () => readonly { namespace: string; rule: string; perSecond: number }[]
@@ -144,6 +145,7 @@ function addStore(add: Add, readings: Readings): void {
       value: Number(store.breaker.replace('-', '_') === state),
     }))
   })
+  add('clock_steps_back_total', () => [{ labels: {}, value: readings.clockStepsBack() }])
   add('clock_offset_seconds', () => {
     const ahead = readings.store()?.clockAheadMs ?? null
     return ahead === null ? [] : [{ labels: {}, value: ahead / 1000 }]

@@ -65,6 +65,7 @@ describe('a decision', () => {
       connections: () => 0,
       store: () => null,
       memory: () => null,
+      clockStepsBack: () => 0,
       hot: () => [],
       authErrors: () => new Map(),
       supply: () => ({

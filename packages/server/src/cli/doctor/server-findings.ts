@@ -75,6 +75,13 @@ function storeFindings(samples: MetricSamples): Finding[] {
         'chrony or another NTP client on both',
       ),
     )
+  if ((samples.sum('sluice_clock_steps_back_total') ?? 0) > 0)
+    findings.push(
+      warn(
+        'the clock that decides has stepped back by more than a minute since its start',
+        'chrony or another NTP client, which does not step',
+      ),
+    )
   const degraded = samples.sum('sluice_degraded_decisions_total') ?? 0
   if (degraded > 0)
     findings.push(warn(`${countOf(degraded, 'decision')} without the store since its start`))
