@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { until } from '../../limiter/test/redis/servers.js'
 import { type Answer, ask } from './service.js'
 
-const COMMAND = fileURLToPath(new URL('../bin/sluice.cjs', import.meta.url))
+export const COMMAND = fileURLToPath(new URL('../bin/sluice.cjs', import.meta.url))
 
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
@@ -29,11 +29,11 @@ export class SluiceProcess {
 
   constructor(
     args: readonly string[],
-    options: { folder?: string; environment?: Record<string, string> } = {},
+    options: { folder?: string; environment?: Record<string, string>; command?: string } = {},
   ) {
     this.folder = options.folder ?? mkdtempSync(join(tmpdir(), 'sluice-process-'))
     const { PORT: _port, REDIS_URL: _redis, ...environment } = process.env
-    this.child = spawn(process.execPath, [COMMAND, ...args], {
+    this.child = spawn(process.execPath, [options.command ?? COMMAND, ...args], {
       cwd: this.folder,
       env: { ...environment, ...options.environment },
       stdio: ['ignore', 'pipe', 'pipe'],
