@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RedisServer, until } from '../../limiter/test/redis/servers.js'
+import { admin } from './faults/fleet.js'
 import { SluiceProcess } from './process.js'
 
 const RULES = `rules:
@@ -31,6 +32,31 @@ describe('a process', () => {
       })
     expect((await second.post('/v1/quota', CHECK)).body.remaining).toBe(999_995)
     await second.stop('SIGINT')
+  })
+
+  it('keeps its counters where the embedded database has its rules, also while these are not known yet', async () => {
+    const serve = async (folder?: string) => {
+      const args = ['serve', '--port', '0', '--drain-delay', '0']
+      const sluice = new SluiceProcess(args, folder === undefined ? {} : { folder })
+      await until('it is ready', async () => (await sluice.get('/readyz')).status === 200)
+      return sluice
+    }
+    const first = await serve()
+    const rule = { name: 'daily', scope: 'user', limits: ['1M/d fixed'] }
+    expect((await admin(first, 'POST', '/v1/rules', rule)).status).toBe(201)
+    for (let i = 0; i < 4; i++) await first.post('/v1/check', CHECK)
+    await first.stop()
+    const second = await serve(first.folder)
+    expect((await second.post('/v1/check', CHECK)).body.remaining).toBe(999_995)
+    await second.stop()
+    rmSync(join(first.folder, '.sluice/rules.ndjson'))
+    const third = await serve(first.folder)
+    await until(
+      'its rules are known',
+      async () => (await third.post('/v1/quota', CHECK)).body.limit === 1_000_000,
+    )
+    expect((await third.post('/v1/quota', CHECK)).body.remaining).toBe(999_995)
+    await third.stop()
   })
 
   it('loses at most what it counted last when it is killed', async () => {

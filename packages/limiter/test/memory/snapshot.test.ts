@@ -51,6 +51,20 @@ describe('a memory store', () => {
     await limiter.close()
   })
 
+  it('keeps what was imported until rules are known, and then forgets what they do not have', async () => {
+    const { store, now } = used(300)
+    const restored = memoryStore()
+    restored.import([joined(store)])
+    const limiter = createLimiter({ rules: {}, store: restored, clock: () => now })
+    expect(restored.size.keys).toBe(store.size.keys)
+    limiter.setRules(RULES)
+    const request = { subject: { user: 'u1', org: 'o1' } }
+    const same = createLimiter({ ...RULES, store, clock: () => now })
+    expect((await limiter.peek(request)).limits).toEqual((await same.peek(request)).limits)
+    limiter.setRules({ rules: {} })
+    expect(restored.size.keys).toBe(0)
+  })
+
   it('imports bytes however they were cut', () => {
     const { store } = used(40)
     const bytes = joined(store)

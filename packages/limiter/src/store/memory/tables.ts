@@ -77,7 +77,10 @@ export class Tables {
 
   /** Forgets the families of the rules' namespace that these do not have, unless others come to be kept. */
   *keep(rules: RuleSet): Slices<void> {
+    const isFirst = !this.#kept.has(rules.namespace)
     this.#kept.set(rules.namespace, rules)
+    // A process that begins with no rules does not know them yet: restored counters wait for them.
+    if (isFirst && rules.families.size === 0) return
     let looked = 0
     for (const [key, table] of this.#byFamily) {
       if (++looked % STEP === 0) yield
