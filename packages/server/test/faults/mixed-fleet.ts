@@ -147,7 +147,12 @@ export function pick<T>(among: readonly T[]): T | undefined {
 }
 
 /** Stores the whole rules document at a control plane. */
-export async function putDocument(control: SluiceProcess, document: object): Promise<Answer> {
-  const { headers } = await admin(control, 'GET', '/v1/document')
-  return admin(control, 'PUT', '/v1/document', document, { 'If-Match': headers['etag']! })
+export async function putDocument(
+  control: SluiceProcess,
+  document: object,
+  namespace = 'default',
+): Promise<Answer> {
+  const path = `/v1/document?namespace=${namespace}`
+  const { headers } = await admin(control, 'GET', path)
+  return admin(control, 'PUT', path, document, { 'If-Match': headers['etag'] ?? '*' })
 }
