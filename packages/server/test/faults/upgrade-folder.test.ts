@@ -18,6 +18,10 @@ import { COUNTED, upgradeDocument } from './upgrade-rules.js'
 const ALLOWED_COMPLAINTS = [
   // The rules are stored after the first start.
   / warn no_rules: /,
+  // A file of last known rules without a checksum is rewritten with one.
+  /^current warn rules_file_version_1: /,
+  // The previous release does not know that file: it sets it aside and takes the rules from their source.
+  /^previous warn : \S+rules\.ndjson is set aside: it is of version 2 $/,
 ]
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-upgrade-folder-'))
@@ -99,16 +103,17 @@ async function move(wanted: Build): Promise<void> {
   await redeem()
 }
 
-/** The used receipt gives nothing more; the other one is good, once. */
+/** The used receipt gives nothing more; the other one is good, once. Holds live on. */
 async function redeem(): Promise<void> {
+  const left = COUNTED['fixed']!.limit - used
   const again = await sluice!.post('/v1/refund', { receipt: receipts[0] })
   expect([again.status, givenBackBy(again)]).toEqual([200, 1])
-  expect(await remainingOf('fixed')).toBe(COUNTED['fixed']!.limit - used)
+  expect(await remainingOf('fixed')).toBe(left)
   for (let i = 0; i < 2; i++) {
     const { status, body } = await sluice!.post('/v1/refund', { receipt: receipts[1] })
     expect([status, body.refunded]).toEqual([200, { requests: 1 }])
   }
-  expect(await remainingOf('fixed')).toBe(COUNTED['fixed']!.limit - used + 1)
+  expect(await remainingOf('fixed')).toBe(left + 1)
   await sluice!.post('/v1/check', { ...USER, resource: '/fixed' })
   expect((await sluice!.post('/v1/renew', { hold: holds[0] })).status).toBe(200)
   for (const hold of holds)
