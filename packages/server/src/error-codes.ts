@@ -107,6 +107,13 @@ export const ERROR_CODES = {
     meaning: 'Another has this name already, or governs the same requests.',
     remedy: 'Change that one instead, choose another name, or make the rule additive.',
   },
+  older_instances: {
+    status: 409,
+    meaning:
+      'The document has a setting that running instances of an older release cannot read. Nothing was changed.',
+    remedy:
+      'Replace these instances first (`GET /readyz` lists them), or leave the setting out. An instance that was stopped is forgotten after 10 s.',
+  },
   rules_from_file: {
     status: 409,
     meaning: 'The rules come from a file, which is the truth about them.',

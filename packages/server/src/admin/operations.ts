@@ -284,7 +284,7 @@ const documentOperations: readonly Operation[] = [
       query('dry_run', 'Changes nothing.', { type: 'string', enum: ['true', 'false'] }),
       IF_MATCH,
     ],
-    errors: [...RULES, ...VERSIONED],
+    errors: [...RULES, ...VERSIONED, 'older_instances'],
   },
 ]
 

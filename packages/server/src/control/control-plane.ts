@@ -38,6 +38,8 @@ export interface ControlPlaneOptions {
   readonly reads?: Database
   /** Rules come from a file: then they are not written here. */
   readonly file?: RulesInFile
+  /** The instances, by name, that are too old to read this setting of a namespace; none unless given. */
+  readonly lacking?: (setting: string) => Promise<readonly string[]>
   /** Ends when this instance decides by a revision. */
   readonly applied?: (revision: number) => Promise<void>
   /** What goes wrong where nobody waits for an answer. */
@@ -83,6 +85,7 @@ export class ControlPlane {
         : new PreparedDatabase(options.reads, () => this.database.prepare())
     const context: ControlContext = {
       file: options.file ?? null,
+      lacking: options.lacking ?? (async () => []),
       ...readingOf(this.reads),
       write: (actor, work) => this.#write(actor, work),
     }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { inSlices, type RulesDocument } from '@sluice/limiter'
 import { NAMESPACE, quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
+import { NEWER_SETTINGS } from '../feed/change.js'
 import type { Caller } from '../security/caller.js'
 import type { Content } from './content.js'
 import {
@@ -57,6 +58,8 @@ const MOST_READ = 2
 /** Checking takes most memory. */
 const MOST_CHECKED = 1
 const MOST_WAITING = 20
+/** How many instances an error names. */
+const MOST_NAMED = 10
 
 export function documentsPart(context: ControlContext) {
   const inTurn = turns(MOST_READ, MOST_WAITING)
@@ -81,6 +84,7 @@ export function documentsPart(context: ControlContext) {
     ifMatch: IfMatch,
   ): Promise<Plan> => {
     const wanted = await checkInTurn(() => readDocument(namespace, document))
+    await refuseForOlder(context, wanted.settings)
     return context.view(async (sql) => {
       const revision = await revisionOf(sql, namespace, ifMatch)
       return { revision, changes: (await compare(sql, namespace, wanted)).changes }
@@ -96,6 +100,7 @@ export function documentsPart(context: ControlContext) {
     refuseFile(context.file)
     if (dryRun) return inTurn(() => plan(namespace, document, ifMatch))
     const wanted = await checkInTurn(() => readDocument(namespace, document))
+    await refuseForOlder(context, wanted.settings)
     return context.write(caller.name, async (writing) => {
       const revision = await revisionOf(writing.sql, namespace, ifMatch)
       const { difference, changes } = await compare(writing.sql, namespace, wanted)
@@ -137,6 +142,24 @@ async function readDocument(
 
 function isSent(document: RulesDocument | SentDocument): document is SentDocument {
   return 'bytes' in document
+}
+
+/** A setting that some instance cannot read would not be in force there, and takes others with it. */
+async function refuseForOlder(
+  context: ControlContext,
+  settings: Content['settings'],
+): Promise<void> {
+  for (const setting of NEWER_SETTINGS) {
+    const instances = settings[setting] === undefined ? [] : await context.lacking(setting)
+    if (instances.length === 0) continue
+    const named = instances.slice(0, MOST_NAMED).join(', ')
+    const count = instances.length === 1 ? '1 instance' : `${instances.length} instances`
+    throw new ServiceError(
+      'older_instances',
+      `${setting} cannot be read by ${count} of an older release (${named}); replace them first, or leave it out until then`,
+      { field: setting },
+    )
+  }
 }
 
 /** Zero where the namespace does not exist yet. */

@@ -14,6 +14,12 @@ export type NamespaceSettings = Pick<
   'timezone' | 'defaults' | 'normalize' | 'scopes' | 'default_rule'
 >
 
+/**
+ * Settings that the previous release cannot read. It keeps the namespace's settings as they were, and loses
+ * its default rule and costs at the next start, so these are stored only where every instance knows them.
+ */
+export const NEWER_SETTINGS = ['normalize'] as const satisfies (keyof NamespaceSettings)[]
+
 /** A subject that is blocked or exempt. */
 export interface ListedSubject {
   readonly scope: string

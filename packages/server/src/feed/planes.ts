@@ -1,4 +1,5 @@
 /** Who follows the feed, and how far each has come: every data plane says so in Redis, by Redis's clock. */
+import { NEWER_SETTINGS } from './change.js'
 import type { FeedKeys, FeedRedis } from './feed-redis.js'
 
 export interface Plane {
@@ -31,6 +32,11 @@ export interface Said {
   readonly lag: number
 }
 
+/** What an instance writes. Those of the previous release do not say what they know. */
+interface Report extends Said {
+  readonly knows?: readonly string[]
+}
+
 export class Planes {
   readonly #redis: FeedRedis
   readonly #keys: FeedKeys
@@ -39,6 +45,7 @@ export class Planes {
   #timer: ReturnType<typeof setInterval> | undefined
   /** All that are there, as of the last look. */
   all: readonly Plane[] = []
+  #knownBy = new Map<string, readonly string[]>()
 
   constructor(redis: FeedRedis, keys: FeedKeys, instance: string, say: () => Said) {
     this.#redis = redis
@@ -57,7 +64,8 @@ export class Planes {
   async beat(): Promise<void> {
     try {
       const { planes } = this.#keys
-      await this.#redis.eval(SAY, 1, planes, this.#instance, JSON.stringify(this.#say()))
+      const report: Report = { ...this.#say(), knows: NEWER_SETTINGS }
+      await this.#redis.eval(SAY, 1, planes, this.#instance, JSON.stringify(report))
       this.all = await this.#ask()
     } catch {
       // The next one may get through.
@@ -68,6 +76,7 @@ export class Planes {
     const { planes: key } = this.#keys
     const [now, fields] = (await this.#redis.eval(ASK, 1, key)) as [string, string[]]
     const planes: Plane[] = []
+    const knownBy = new Map<string, readonly string[]>()
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const instance = fields[i]!
       const space = fields[i + 1]!.indexOf(' ')
@@ -76,10 +85,20 @@ export class Planes {
         await this.#redis.hdel(key, instance)
         continue
       }
-      const said = JSON.parse(fields[i + 1]!.slice(space + 1)) as Said
+      const { knows = [], ...said } = JSON.parse(fields[i + 1]!.slice(space + 1)) as Report
+      knownBy.set(instance, knows)
       planes.push({ instance, ...said, seen: Math.max(0, silentMs) / 1000 })
     }
+    this.#knownBy = knownBy
     return planes.sort((a, b) => (a.instance < b.instance ? -1 : 1))
+  }
+
+  /** The instances that cannot read this setting: those of an older release. As of now, if Redis answers. */
+  async lacking(setting: string): Promise<string[]> {
+    await this.beat()
+    return this.all
+      .map(({ instance }) => instance)
+      .filter((instance) => !this.#knownBy.get(instance)!.includes(setting))
   }
 
   async close(): Promise<void> {

@@ -7,6 +7,7 @@ import { MigrationError } from '../control/migrations.js'
 import { openPostgres } from '../control/postgres.js'
 import { Publishing } from '../control/publishing.js'
 import type { Follower } from '../feed/follower.js'
+import type { Planes } from '../feed/planes.js'
 import type { DatabaseAt } from '../startup-sense.js'
 import type { FeedConnections } from './feed-connections.js'
 import type { SupplyParts } from './parts.js'
@@ -16,11 +17,17 @@ const APPLIED_WITHIN_MS = 1000
 /** Connections of PostgreSQL for whoever only looks. */
 const MOST_READS = 4
 
+/** What is started after it. */
+interface Followers {
+  readonly follower: () => Follower | null
+  readonly planes: () => Planes | null
+}
+
 /** Refuses to start on a database of another version; one that is away is waited for in the background. */
 export async function openControl(
   at: DatabaseAt,
   parts: SupplyParts,
-  follower: () => Follower | null,
+  { follower, planes }: Followers,
 ): Promise<ControlPlane> {
   const { settings, sense, tenants, log, started } = parts
   const opened =
@@ -48,6 +55,7 @@ export async function openControl(
       : {}),
     failed: (error) =>
       log.error('the control plane does not get on', { code: 'internal', error: String(error) }),
+    lacking: async (setting) => (await planes()?.lacking(setting)) ?? [],
     applied: async (revision) => follower()?.reached(revision, APPLIED_WITHIN_MS),
   })
   started.add(control.startTending())

@@ -91,13 +91,19 @@ export async function openSupply(parts: SupplyParts, loaded: LoadedRules | null)
   const isFresh = sense.database?.kind === 'embedded' && !hasEmbedded(sense.database.folder)
   const redis = settings.redis === undefined ? null : new FeedConnections(settings, parts.started)
   let follower: Follower | null = null
+  let planes: Planes | null = null
   const control =
-    sense.database === null ? null : await openControl(sense.database, parts, () => follower)
+    sense.database === null
+      ? null
+      : await openControl(sense.database, parts, {
+          follower: () => follower,
+          planes: () => planes,
+        })
   const database = control?.database ?? null
   await redis?.connected()
   const source: FeedSource | null =
     control?.feed ?? (sense.rules.kind === 'feed' ? redis!.source() : null)
-  const planes = source === null || redis === null ? null : redis.planes(() => follower)
+  planes = source === null || redis === null ? null : redis.planes(() => follower)
 
   if (source !== null) {
     const file = new FeedFile(join(settings.data, 'rules.ndjson'), log)
