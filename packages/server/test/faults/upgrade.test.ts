@@ -17,6 +17,8 @@ const ALLOWED_COMPLAINTS = [
   / warn no_rules: /,
   // Usage is sent again when a starting instance is connected to Redis; none of it may be missing.
   / warn usage_waits: /,
+  // The instance was stopped while it looked for usage to delete.
+  / warn : old usage could not be tidied; .*after calling end on the pool$/,
   // A file of last known rules without a checksum is rewritten with one.
   /^current warn rules_file_version_1: /,
   // The previous release does not know that file: it sets it aside and takes the rules from their source.
