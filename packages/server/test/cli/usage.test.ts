@@ -96,10 +96,10 @@ describe('the command', () => {
       No script for "zhs"; expected bash, zsh or fish. Did you mean zsh?
       $ help limted
       No command or error code is called "limted". Did you mean limited?
-      Error codes: bad_request, invalid_rules, invalid_options, idempotency_conflict, idempotency_in_progress, not_supported, invalid_snapshot, closed, limited, too_expensive, blocked, store_down, unauthorized, forbidden, not_found, not_a_control_plane, unknown_namespace, unknown_receipt, lost, timed_out, method_not_allowed, outcome_unknown, conflict, rules_from_file, stale_version, version_missing, unsupported_media_type, payload_too_large, headers_too_large, internal, busy, disk_unwritable, database_unavailable, store_unavailable
+      Error codes: bad_request, invalid_rules, invalid_options, idempotency_conflict, idempotency_in_progress, not_supported, invalid_snapshot, closed, limited, too_expensive, blocked, store_down, unauthorized, forbidden, not_found, not_a_control_plane, unknown_namespace, unknown_receipt, lost, timed_out, method_not_allowed, outcome_unknown, conflict, older_instances, rules_from_file, stale_version, version_missing, unsupported_media_type, payload_too_large, headers_too_large, internal, busy, disk_unwritable, database_unavailable, store_unavailable
       $ help xyzzy
       No command or error code is called "xyzzy".
-      Error codes: bad_request, invalid_rules, invalid_options, idempotency_conflict, idempotency_in_progress, not_supported, invalid_snapshot, closed, limited, too_expensive, blocked, store_down, unauthorized, forbidden, not_found, not_a_control_plane, unknown_namespace, unknown_receipt, lost, timed_out, method_not_allowed, outcome_unknown, conflict, rules_from_file, stale_version, version_missing, unsupported_media_type, payload_too_large, headers_too_large, internal, busy, disk_unwritable, database_unavailable, store_unavailable
+      Error codes: bad_request, invalid_rules, invalid_options, idempotency_conflict, idempotency_in_progress, not_supported, invalid_snapshot, closed, limited, too_expensive, blocked, store_down, unauthorized, forbidden, not_found, not_a_control_plane, unknown_namespace, unknown_receipt, lost, timed_out, method_not_allowed, outcome_unknown, conflict, older_instances, rules_from_file, stale_version, version_missing, unsupported_media_type, payload_too_large, headers_too_large, internal, busy, disk_unwritable, database_unavailable, store_unavailable
       $ check user:1 --cost
       Option '--cost <N>' argument missing.
       "
