@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -28,7 +28,7 @@ it('is replaced and said where any bit was flipped, or the file was cut short', 
     copy[bit >> 3]! ^= 1 << (bit & 7)
     return copy
   })
-  for (const length of [0, 1, 15, 17, 23]) damaged.push(content.subarray(0, length))
+  for (const length of [0, 1, 15]) damaged.push(content.subarray(0, length))
   for (const file of damaged) {
     writeFileSync(path, file)
     const opened = open()
@@ -38,9 +38,12 @@ it('is replaced and said where any bit was flipped, or the file was cut short', 
   }
 })
 
-it('without a checksum is accepted and rewritten with one', () => {
+it('without a checksum is accepted and given one', () => {
   const secret = Buffer.alloc(16, 7)
+  rmSync(`${path}.sum`, { force: true })
   writeFileSync(path, secret)
   expect(open()).toEqual({ secret, codes: [] })
-  expect(readFileSync(path)).toHaveLength(24)
+  expect(readFileSync(path)).toEqual(secret)
+  writeFileSync(path, Buffer.alloc(16, 8))
+  expect(open().codes).toEqual(['secret_damaged'])
 })

@@ -1,10 +1,10 @@
 /**
  * The secret that receipts and holds are sealed with, kept beside the counters so that they outlive a
- * restart: 16 bytes, then the first 8 bytes of their SHA-256, so that damage is noticed. A file of 16
- * bytes, without a checksum, is accepted and rewritten.
+ * restart: 16 bytes, and in a file beside it the first 8 bytes of their SHA-256, so that damage is noticed.
+ * A secret without a checksum is accepted and given one: releases before it read and write only that.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../telemetry/log.js'
 
@@ -15,11 +15,13 @@ const CHECKSUM_BYTES = 8
 export function secretOf(folder: string, log: Pick<Log, 'error'>): Uint8Array {
   const file = join(folder, 'secret')
   const kept = read(file, log)
-  const secret = kept?.subarray(0, SECRET_BYTES) ?? randomBytes(SECRET_BYTES)
-  if (kept?.length !== SECRET_BYTES + CHECKSUM_BYTES) {
-    writeFileSync(`${file}.new`, Buffer.concat([secret, checksumOf(secret)]), { mode: 0o600 })
-    renameSync(`${file}.new`, file)
+  const secret = kept ?? randomBytes(SECRET_BYTES)
+  if (kept === null) {
+    // A checksum of another secret would condemn the new one after a crash in between.
+    rmSync(sumOf(file), { force: true })
+    replace(file, secret)
   }
+  if (!existsSync(sumOf(file))) replace(sumOf(file), checksumOf(secret))
   return secret
 }
 
@@ -32,10 +34,14 @@ function read(file: string, log: Pick<Log, 'error'>): Buffer | null {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') damaged(String(error))
     return null
   }
-  if (kept.length === SECRET_BYTES) return kept
-  const secret = kept.subarray(0, SECRET_BYTES)
-  if (kept.subarray(SECRET_BYTES).equals(checksumOf(secret))) return kept
-  damaged(kept.length < SECRET_BYTES ? 'it is too short' : 'its checksum does not match')
+  let sum: Buffer | null = null
+  try {
+    sum = readFileSync(sumOf(file))
+  } catch {
+    // Written by a release without checksums.
+  }
+  if (kept.length === SECRET_BYTES && (sum === null || sum.equals(checksumOf(kept)))) return kept
+  damaged(kept.length === SECRET_BYTES ? 'its checksum does not match' : 'it has another length')
   return null
 
   function damaged(error: string): void {
@@ -44,6 +50,15 @@ function read(file: string, log: Pick<Log, 'error'>): Buffer | null {
       { code: 'secret_damaged', error },
     )
   }
+}
+
+function sumOf(file: string): string {
+  return `${file}.sum`
+}
+
+function replace(file: string, content: Uint8Array): void {
+  writeFileSync(`${file}.new`, content, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
 }
 
 function checksumOf(secret: Uint8Array): Buffer {

@@ -1,7 +1,8 @@
 /**
  * The text of `used.log`: a head with the time since which it is complete, then one line per claim,
- * answer and release. Each line ends with a CRC-32 that continues from the line before, so that a line
- * that is damaged, missing or moved is noticed. Version 1 has no checksums.
+ * answer and release. After each comes a line with `#` and a CRC-32 that continues from the one before, so
+ * that a line that is damaged, missing or moved is noticed. Version 1 has no checksums; a release that only
+ * knows that one passes over them, so it can be gone back to.
  */
 import { crc32 } from 'node:zlib'
 
@@ -18,7 +19,7 @@ export class UsedLogText {
   checksum = 0
 
   head(since: number): string {
-    return this.#line({ version: VERSION, since })
+    return this.#line([since, VERSION])
   }
 
   line(line: UsedLine): string {
@@ -28,7 +29,7 @@ export class UsedLogText {
   #line(value: unknown): string {
     const json = JSON.stringify(value)
     this.checksum = crc32(json, this.checksum)
-    return `${json}\t${hex(this.checksum)}\n`
+    return `${json}\n#${hex(this.checksum)}\n`
   }
 }
 
@@ -44,11 +45,11 @@ export interface ReadUsedLog {
 
 /** Reads up to the first damaged line. */
 export function readUsedLog(text: string): ReadUsedLog {
-  const lines = text.split('\n')
+  const lines = text.replaceAll('\n#', '\t').split('\n')
   const rest = lines.pop()!
-  const isVersion1 = lines[0]?.startsWith('[') === true
+  const isVersion1 = lines[0]?.includes('\t') === false
   const read = isVersion1 ? readPlain : reader()
-  const head = lines.length === 0 ? null : sinceOf(read(lines[0]!))
+  const head = lines.length === 0 ? null : sinceOf(read(lines[0]!), isVersion1)
   if (head === null) return { since: null, entries: [], damagedLine: 1, isTorn: false }
   const kept = new Map<string, UsedEntry>()
   const use = (value: unknown): boolean => {
@@ -89,10 +90,11 @@ function readPlain(json: string): unknown {
   }
 }
 
-function sinceOf(head: unknown): number | null {
-  if (Array.isArray(head)) return typeof head[0] === 'number' ? head[0] : null
-  const { version, since } = (head ?? {}) as { version?: unknown; since?: unknown }
-  return version === VERSION && typeof since === 'number' ? since : null
+function sinceOf(head: unknown, isVersion1: boolean): number | null {
+  if (!Array.isArray(head)) return null
+  const [since, version] = head as unknown[]
+  const isKnown = version === (isVersion1 ? undefined : VERSION)
+  return isKnown && typeof since === 'number' ? since : null
 }
 
 function isUsedLine(value: unknown): value is UsedLine {
