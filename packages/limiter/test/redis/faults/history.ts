@@ -165,7 +165,8 @@ export function wrongByMode({ answers }: History): string[] {
 
 /** Milliseconds between two probes on average: clients reconnect, and the pause ends, at most so often. */
 const PROBE_EVERY_MS = 200
-const FIRST_PROBES = 3
+/** The healthy nodes of a cluster may close it in between: then five more fail before it opens again. */
+const FIRST_PROBES = 8
 
 /** From when the breaker refused a request until the store answered one, few are sent in vain. */
 export function brokenBreakers(history: History): string[] {
