@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { ShardRules } from '../../src/shards/sharded-rule.js'
 import type { Store } from '../../src/store/store.js'
-import { seeded, type WorldOptions, worldOf } from './over-memory.js'
+import { seeded, type WorldOptions, worldOf } from '../shards/over-memory.js'
 
 const RATE = 4000
 const MS = 4000
