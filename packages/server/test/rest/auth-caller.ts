@@ -1,5 +1,6 @@
 /** A gateway that asks `GET /v1/auth`, and sees what it must not take for an outage. */
-import type { Answer, TestService } from '../service.js'
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { type Answer, startService, type TestService, type TestServiceOptions } from '../service.js'
 import { type RawAnswer, RawCaller } from './bytes.js'
 
 export const AUTH_RULES = `
@@ -12,6 +13,27 @@ rules:
 costs: { /dear: 2 }
 blocks: [user:zoë, user:mallory]
 `
+
+/** One service for all tests of a file; `another` starts one that is stopped after its test. */
+export function authServices() {
+  let shared: TestService
+  const others: TestService[] = []
+  beforeAll(async () => {
+    shared = await startService({ rules: AUTH_RULES })
+  })
+  afterAll(() => shared.stop())
+  afterEach(async () => {
+    for (const one of others.splice(0)) await one.stop()
+  })
+  return {
+    service: () => shared,
+    another: async (options: TestServiceOptions): Promise<TestService> => {
+      const started = await startService({ rules: AUTH_RULES, ...options })
+      others.push(started)
+      return started
+    },
+  }
+}
 
 /** Bytes as they are, for what no HTTP client would send. */
 export async function sent(bytes: string, to: TestService): Promise<RawAnswer | null> {

@@ -2,26 +2,16 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { startService, type TestService, type TestServiceOptions } from '../service.js'
-import { AUTH_RULES, errorOf, rawErrorOf, request, sent } from './auth-caller.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type TestService } from '../service.js'
+import { authServices, errorOf, rawErrorOf, request, sent } from './auth-caller.js'
 import { RawCaller } from './bytes.js'
 
+const { service: sharedService, another } = authServices()
 let service: TestService
-beforeAll(async () => {
-  service = await startService({ rules: AUTH_RULES })
+beforeAll(() => {
+  service = sharedService()
 })
-afterAll(() => service.stop())
-
-const others: TestService[] = []
-afterEach(async () => {
-  for (const one of others.splice(0)) await one.stop()
-})
-async function another(options: TestServiceOptions): Promise<TestService> {
-  const started = await startService({ rules: AUTH_RULES, ...options })
-  others.push(started)
-  return started
-}
 
 describe('an error of the request', () => {
   const user = 'X-Sluice-Scope-User: ada'

@@ -1,26 +1,16 @@
 /** `GET /v1/auth`: what is read of a gateway's headers, and what is not. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../../../limiter/test/redis/servers.js'
-import { startService, type TestService, type TestServiceOptions } from '../service.js'
-import { AUTH_RULES, errorOf, rawErrorOf, request, sent } from './auth-caller.js'
+import { type TestService } from '../service.js'
+import { AUTH_RULES, authServices, errorOf, rawErrorOf, request, sent } from './auth-caller.js'
 
+const { service: sharedService, another } = authServices()
 let service: TestService
-beforeAll(async () => {
-  service = await startService({ rules: AUTH_RULES })
+beforeAll(() => {
+  service = sharedService()
 })
-afterAll(() => service.stop())
-
-const others: TestService[] = []
-afterEach(async () => {
-  for (const one of others.splice(0)) await one.stop()
-})
-async function another(options: TestServiceOptions): Promise<TestService> {
-  const started = await startService({ rules: AUTH_RULES, ...options })
-  others.push(started)
-  return started
-}
 
 let count = 0
 const someone = () => `user-${count++}`
