@@ -44,7 +44,7 @@ export interface RateLimiter<Scope extends string = string> {
 
 export class Limiter<Scope extends string = string> implements RateLimiter<Scope> {
   readonly #decider: Decider
-  /** @internal For transports: these tell apart what was not done and what nobody knows. */
+  /** @internal For transports: these say whether a change was not done or has an unknown outcome. */
   readonly changes: Changes
 
   /** @internal */

@@ -73,7 +73,7 @@ export class Receipt {
     return this.changes(redeemed, inForce)
   }
 
-  /** @internal What was asked for was not done: as before; or nobody knows: nothing more is asked for. */
+  /** @internal A change failed. If it was not done, the receipt is as before; if its outcome is unknown, the receipt is used up. */
   undone(why: Undone, before: Units): void {
     if (why === 'unknown') this.isOutcomeUnknown = true
     else Object.assign(this.#left, before)

@@ -14,7 +14,7 @@ export class AuthConnections {
   /** How the first line of each connection begins: it may come in pieces. */
   readonly #first = new WeakMap<Duplex, string>()
 
-  /** What node:http is about to be given. A request line says what is asked; other bytes go on with what was. */
+  /** Looks at bytes that node:http is about to get. A request line names the route; other bytes belong to the last request. */
   look(socket: Duplex, piece: Buffer): void {
     let start = piece.toString('latin1', 0, LOOKED_AT)
     const first = this.#first.get(socket) ?? ''

@@ -127,7 +127,7 @@ export const OPERATIONS: readonly Operation[] = [
           'Who asks: a header for each scope of the rules, hyphens for underscores. The whole value, as UTF-8; an empty one is an absent scope.',
         ),
       ),
-      header('X-Sluice-Resource', 'What is asked for. It is normalised.'),
+      header('X-Sluice-Resource', 'The resource of the request. It is normalised.'),
       header('X-Sluice-Method', 'Its method.'),
       header('X-Sluice-Cost', 'Requests to be charged; read only with `--auth-headers cost`.'),
       header('X-Sluice-Tier', 'Its tier; read only with `--auth-headers tier`.'),

@@ -37,7 +37,7 @@ const SUBJECT_FIELDS: Record<string, Schema> = {
 
 const CHECK_FIELDS: Record<string, Schema> = {
   ...SUBJECT_FIELDS,
-  resource: text('What is asked for. A query is not looked at.', {
+  resource: text('The resource of the request. A query is ignored.', {
     maxLength: 2048,
     examples: ['/hello'],
   }),
