@@ -3,6 +3,7 @@
  * a folder of its own, gone with the test.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -23,6 +24,29 @@ export async function freePort(): Promise<number> {
   server.close()
   await once(server, 'close')
   return port
+}
+
+const BUS_OFFSET = 10_000
+/** Ports and buses below those that the kernel gives to connections (from 32,768 on). */
+const CLUSTER_PORTS = { from: 20_000, to: 22_700 }
+
+/** A free port of a cluster's node. Its bus is 10,000 above; only Redis 7 and later can be told another. */
+async function freeClusterPort(): Promise<number> {
+  for (let tries = 0; tries < 1000; tries++) {
+    const port = randomInt(CLUSTER_PORTS.from, CLUSTER_PORTS.to)
+    if ((await isFree(port)) && (await isFree(port + BUS_OFFSET))) return port
+  }
+  throw new Error(`no free port from ${CLUSTER_PORTS.from} to ${CLUSTER_PORTS.to}`)
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  const listens = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false))
+    server.listen(port, HOST, () => resolve(true))
+  })
+  if (listens) await new Promise((resolve) => server.close(resolve))
+  return listens
 }
 
 /** Asks again until it is so. */
@@ -54,6 +78,11 @@ function spawnServer(command: string, args: readonly string[]): ChildProcess {
   running.add(child)
   child.once('exit', () => running.delete(child))
   return child
+}
+
+/** A sentinel, as its file says; it rewrites that file. */
+export function spawnSentinel(file: string): ChildProcess {
+  return spawnServer(REDIS_SERVER, [file, '--sentinel'])
 }
 
 function patientClient(port: number): Redis {
@@ -155,16 +184,16 @@ const SLOTS = 16_384
 
 /** Three primaries with a replica each. */
 export async function startCluster(options: ServerOptions = {}): Promise<Cluster> {
-  const buses = await Promise.all(Array.from({ length: 6 }, freePort))
+  const ports = new Set<number>()
+  while (ports.size < 6) ports.add(await freeClusterPort())
   const servers = await Promise.all(
-    buses.map((bus) =>
+    [...ports].map((port) =>
       RedisServer.start({
         ...options,
+        port,
         args: [
           '--cluster-enabled',
           'yes',
-          '--cluster-port',
-          String(bus),
           '--cluster-node-timeout',
           '1000',
           '--repl-diskless-sync-delay',
@@ -180,12 +209,13 @@ export async function startCluster(options: ServerOptions = {}): Promise<Cluster
     await admin.cluster('SET-CONFIG-EPOCH', i + 1)
     ids.push(await admin.cluster('MYID'))
     if (i < 3) {
-      const [from, to] = [Math.floor((i * SLOTS) / 3), Math.floor(((i + 1) * SLOTS) / 3) - 1]
-      await admin.cluster('ADDSLOTSRANGE', from, to)
+      const [from, to] = [Math.floor((i * SLOTS) / 3), Math.floor(((i + 1) * SLOTS) / 3)]
+      const slots = Array.from({ length: to - from }, (_, at) => from + at)
+      await admin.cluster('ADDSLOTS', slots)
     }
   }
   for (const [i, { port }] of servers.entries())
-    if (i > 0) await first!.admin.call('CLUSTER', 'MEET', HOST, port, buses[i]!)
+    if (i > 0) await first!.admin.cluster('MEET', HOST, port)
   for (const [i, { admin }] of servers.entries()) {
     await until('the nodes to know each other', async () => {
       const known = String(await admin.cluster('NODES'))
@@ -270,7 +300,7 @@ export async function startSentinels(): Promise<Sentinels> {
           '',
         ].join('\n'),
       )
-      const child = spawnServer(REDIS_SERVER, [file, '--sentinel'])
+      const child = spawnSentinel(file)
       return { port, child, admin: patientClient(port) }
     }),
   )

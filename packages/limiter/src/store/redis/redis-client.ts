@@ -6,6 +6,7 @@
  */
 import type { EventEmitter } from 'node:events'
 import { SluiceError } from '../../errors.js'
+import { type ClusterClient, type ClusterNode, onClusterChange, onEvent } from './reconnects.js'
 
 /** A script's reply: whole numbers, and texts as bytes. */
 export type Reply = readonly (number | Buffer)[]
@@ -19,8 +20,8 @@ export interface RedisPort {
     keys: readonly string[],
     args: readonly (string | Buffer)[],
   ): Promise<Reply>
-  /** Calls it whenever a connection was made, or other nodes of a cluster are primaries. */
-  onReconnect(hear: () => void): void
+  /** Calls `hear` whenever a connection was made, or other nodes of a cluster are primaries. Returns what ends it. */
+  onReconnect(hear: () => void): () => void
   /** A call failed: the client finds out anew who owns which slot, where it would not do so by itself. */
   findOwners(): void
 }
@@ -115,10 +116,9 @@ function ioredisPort(client: Methods, isCluster: boolean): RedisPort {
   const evaluate = client.evalBuffer.bind(client) as Send
   const run: RedisPort['run'] = (command, script, keys, args) =>
     (command === 'EVALSHA' ? evalsha : evaluate)(script, keys.length, ...keys, ...args)
-  const heard = client as unknown as Heard
-  if (!isCluster)
-    return { isCluster, run, onReconnect: (hear) => heard.on?.('ready', hear), findOwners() {} }
-  const cluster = client as unknown as ClusterNodes
+  const onReconnect = (hear: () => void) => onEvent(client, 'ready', hear)
+  if (!isCluster) return { isCluster, run, onReconnect, findOwners() {} }
+  const cluster = client as unknown as ClusterClient
   connectEarly(cluster)
   return {
     isCluster,
@@ -128,30 +128,14 @@ function ioredisPort(client: Methods, isCluster: boolean): RedisPort {
   }
 }
 
-interface Heard {
-  on?(event: string, hear: () => void): unknown
-}
-
-interface ClusterNode extends Heard {
-  readonly status: string
-  readonly options: { readonly readOnly?: boolean; readonly host?: string; readonly port?: number }
-  connect(): Promise<unknown>
-}
-
-interface ClusterNodes {
-  nodes?(role: 'master'): readonly ClusterNode[]
-  on?(event: '+node' | 'refresh' | 'ready', hear: (node: ClusterNode) => void): unknown
-  refreshSlotsCache?(): void
-}
-
 /** Clients of several stores are listened to once. */
-const connectedEarly = new WeakSet<ClusterNodes>()
+const connectedEarly = new WeakSet<ClusterClient>()
 
 /**
  * A cluster client connects to a node with the first command for it, and refuses those that come before
  * it is connected, also where they are redirected to it. So it connects to all primaries at once.
  */
-function connectEarly(client: ClusterNodes): void {
+function connectEarly(client: ClusterClient): void {
   if (connectedEarly.has(client)) return
   connectedEarly.add(client)
   const connect = (node: ClusterNode) => {
@@ -166,26 +150,12 @@ function connectEarly(client: ClusterNodes): void {
   client.on?.('refresh', connectPrimaries)
 }
 
-function onClusterChange(client: ClusterNodes, hear: () => void): void {
-  const names = () =>
-    (client.nodes?.('master') ?? []).map(({ options }) => `${options.host}:${options.port}`)
-  let known = names().sort().join()
-  client.on?.('refresh', () => {
-    const primaries = names().sort().join()
-    if (primaries === known) return
-    known = primaries
-    hear()
-  })
-  client.on?.('+node', (node) => node.on?.('ready', hear))
-  client.on?.('ready', hear)
-}
-
 /** Milliseconds between two looks at who owns which slot. */
 const FIND_OWNERS_MS = 200
-const foundOwnersAt = new WeakMap<ClusterNodes, number>()
+const foundOwnersAt = new WeakMap<ClusterClient, number>()
 
 /** By itself the client looks every two seconds, and where a node that is there sends it elsewhere. */
-function findOwners(client: ClusterNodes): void {
+function findOwners(client: ClusterClient): void {
   const now = performance.now()
   if (now < (foundOwnersAt.get(client) ?? Number.NEGATIVE_INFINITY) + FIND_OWNERS_MS) return
   foundOwnersAt.set(client, now)
@@ -223,10 +193,9 @@ const AS_BYTES = { typeMapping: { 36: Buffer } }
 
 function nodeRedisPort(client: Methods, isCluster: boolean): RedisPort {
   const send = client.sendCommand.bind(client) as Send
-  const heard = client as unknown as Heard
   return {
     isCluster,
-    onReconnect: (hear) => heard.on?.(isCluster ? 'node-ready' : 'ready', hear),
+    onReconnect: (hear) => onEvent(client, isCluster ? 'node-ready' : 'ready', hear),
     // It looks by itself when a node is gone.
     findOwners() {},
     run: (command, script, keys, args) => {

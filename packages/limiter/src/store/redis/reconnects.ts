@@ -1,0 +1,66 @@
+/**
+ * Says when a client has made a connection, or when other nodes of a cluster have become primaries. Each
+ * client is listened to once, however many stores share it, and a closed store hears no more of it.
+ */
+
+interface Emitter {
+  on?(event: string, hear: (...args: never[]) => void): unknown
+}
+
+/** A cluster client of ioredis. */
+export interface ClusterClient extends Emitter {
+  nodes?(role: 'master' | 'all'): readonly ClusterNode[]
+  refreshSlotsCache?(): void
+}
+
+export interface ClusterNode extends Emitter {
+  readonly status: string
+  readonly options: { readonly readOnly?: boolean; readonly host?: string; readonly port?: number }
+  connect(): Promise<unknown>
+}
+
+const hearersOf = new WeakMap<object, Set<() => void>>()
+
+/** Calls `hear` with every event of the client by that name. Returns what ends it. */
+export function onEvent(client: object, name: string, hear: () => void): () => void {
+  return subscribe(client, hear, (changed) => (client as Emitter).on?.(name, changed))
+}
+
+/** As `onEvent`, for every connection to a node of an ioredis cluster, and for new primaries. */
+export function onClusterChange(client: ClusterClient, hear: () => void): () => void {
+  return subscribe(client, hear, (changed) => {
+    const names = () =>
+      (client.nodes?.('master') ?? []).map(({ options }) => `${options.host}:${options.port}`)
+    let known = names().sort().join()
+    client.on?.('refresh', () => {
+      const primaries = names().sort().join()
+      if (primaries === known) return
+      known = primaries
+      changed()
+    })
+    for (const node of client.nodes?.('all') ?? []) node.on?.('ready', changed)
+    client.on?.('+node', (node: ClusterNode) => node.on?.('ready', changed))
+    client.on?.('ready', changed)
+  })
+}
+
+function subscribe(
+  client: object,
+  hear: () => void,
+  listen: (changed: () => void) => void,
+): () => void {
+  let hearers = hearersOf.get(client)
+  if (hearers === undefined) {
+    const all = new Set<() => void>()
+    hearersOf.set(client, all)
+    listen(() => {
+      for (const one of all) one()
+    })
+    hearers = all
+  }
+  const own = hearers
+  own.add(hear)
+  return () => {
+    own.delete(hear)
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * A sign that Redis may be back is heeded at once. The breaker's clock stands still in these tests, so that
+ * nothing but the sign itself can end its pause.
+ */
+import { EventEmitter, once } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createClient } from 'redis'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createLimiter, type Limiter } from '../../src/index.js'
+import {
+  ioredisClusterOptions,
+  ioredisOptions,
+  nodeRedisOptions,
+  type RedisClient,
+  redisStore,
+} from '../../src/redis.js'
+import { onClusterChange } from '../../src/store/redis/reconnects.js'
+import { connected, connectedToCluster, START } from './over-redis.js'
+import { type Cluster, RedisServer, startCluster, until } from './servers.js'
+
+const RULES = { a: { scope: 'user', limits: '100/s' } } as const
+const ADA = { subject: { user: 'ada' } }
+
+let server: RedisServer
+let cluster: Cluster
+beforeAll(async () => {
+  server = await RedisServer.start()
+  cluster = await startCluster()
+})
+afterAll(async () => {
+  await server.stop()
+  await cluster.stop()
+})
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  vi.useRealTimers()
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
+})
+
+function over(client: RedisClient) {
+  const store = redisStore(client, { testClock: () => START })
+  const limiter: Limiter = createLimiter({ rules: RULES, store, clock: () => START })
+  cleanups.push(() => limiter.close())
+  return { store, limiter }
+}
+
+async function open({ store, limiter }: ReturnType<typeof over>): Promise<void> {
+  for (let i = 0; i < 5; i++) expect((await limiter.check(ADA)).degraded).toBe(true)
+  expect(store.health.breaker).toBe('open')
+}
+
+describe('an open breaker tries Redis', () => {
+  it('when ioredis has connected again', async () => {
+    const client = await connected(server)
+    cleanups.push(() => client.disconnect())
+    const one = over(client)
+    client.disconnect()
+    await open(one)
+    const seen = new Promise((resolve) => {
+      client.once('ready', () => resolve(one.store.health.breaker))
+    })
+    await client.connect()
+    expect(await seen).toBe('half_open')
+  })
+
+  it('when node-redis has connected again', async () => {
+    const client = createClient({ url: server.url, ...nodeRedisOptions })
+    client.on('error', () => {})
+    await client.connect()
+    cleanups.push(() => client.destroy())
+    const one = over(client)
+    client.destroy()
+    await open(one)
+    const seen = new Promise((resolve) => {
+      client.once('ready', () => resolve(one.store.health.breaker))
+    })
+    await client.connect()
+    expect(await seen).toBe('half_open')
+  })
+
+  it('when a cluster is there again', async () => {
+    const client = await connectedToCluster(cluster)
+    cleanups.push(() => client.disconnect())
+    const one = over(client)
+    client.disconnect()
+    await open(one)
+    await until('the client is gone', () => client.nodes('all').length === 0)
+    const seen = new Promise((resolve) => {
+      client.once('ready', () => resolve(one.store.health.breaker))
+    })
+    await client.connect()
+    expect(await seen).toBe('half_open')
+  })
+
+  it('with a beat every half second, two of which close it', async () => {
+    const client = await connected(server)
+    cleanups.push(() => client.disconnect())
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+    const one = over(client)
+    // From here on Redis knows the script, so a beat is one command.
+    await (one.store as unknown as { beat(): Promise<void> }).beat()
+    client.disconnect()
+    await open(one)
+    const ready = once(client, 'ready')
+    await client.connect()
+    await ready
+    const sent = () => one.store.health.leases.calls
+    const before = sent()
+    for (const beats of [1, 2]) {
+      expect(one.store.health.breaker).toBe('half_open')
+      vi.advanceTimersByTime(500)
+      await until(`beat ${beats} is sent`, () => sent() - before === beats)
+      // Replies come in order.
+      await client.ping()
+      await nextTurn()
+    }
+    await until('it is closed', () => one.store.health.breaker === 'closed')
+  })
+})
+
+describe('a change of a cluster', () => {
+  class Nodes extends EventEmitter {
+    primaries = [1, 2]
+    readonly known = new EventEmitter()
+    nodes(role: string) {
+      if (role === 'all') return [this.known]
+      return this.primaries.map((port) => ({ options: { host: 'h', port } }))
+    }
+  }
+
+  it('is heard: other primaries, a connection to a node that is known and to a new one', () => {
+    const client = new Nodes()
+    let heard = 0
+    onClusterChange(client as never, () => heard++)
+    client.emit('refresh')
+    expect(heard).toBe(0)
+    client.primaries = [2, 3]
+    client.emit('refresh')
+    client.emit('refresh')
+    expect(heard).toBe(1)
+    client.known.emit('ready')
+    expect(heard).toBe(2)
+    const added = new EventEmitter()
+    client.emit('+node', added)
+    added.emit('ready')
+    expect(heard).toBe(3)
+  })
+
+  it('makes the client find out who owns which slot, where a call fails', async () => {
+    const client = await connectedToCluster(cluster)
+    cleanups.push(() => client.disconnect())
+    const { limiter } = over(client)
+    await limiter.check(ADA)
+    const found = vi.spyOn(client, 'refreshSlotsCache')
+    client.disconnect()
+    expect((await limiter.check(ADA)).degraded).toBe(true)
+    expect(found).toHaveBeenCalled()
+  })
+})
+
+describe('many stores over one client', () => {
+  it.each([
+    ['one Redis', () => connected(server)],
+    ['a cluster', () => connectedToCluster(cluster)],
+  ])('listen to it once, and not after they are closed: %s', async (_, connect) => {
+    const client = await connect()
+    cleanups.push(() => client.disconnect())
+    const first = over(client)
+    const listeners = () =>
+      ['ready', 'refresh', '+node'].map((event) => client.listenerCount(event))
+    const before = listeners()
+    const [second] = Array.from({ length: 20 }, () => over(client))
+    expect(listeners()).toEqual(before)
+    client.disconnect()
+    await open(first)
+    await open(second!)
+    await second!.limiter.close()
+    client.emit('ready')
+    expect(first.store.health.breaker).toBe('half_open')
+    expect(second!.store.health.breaker).toBe('open')
+  })
+})
+
+it('the exported options connect again within 250 ms, however often it failed', () => {
+  const strategies = [
+    ioredisOptions.retryStrategy,
+    ioredisClusterOptions.clusterRetryStrategy,
+    nodeRedisOptions.socket.reconnectStrategy,
+  ]
+  for (const delayMs of strategies)
+    for (let tries = 0; tries < 100; tries++) {
+      expect(delayMs(tries)).toBeGreaterThanOrEqual(1)
+      expect(delayMs(tries)).toBeLessThanOrEqual(250)
+    }
+})
