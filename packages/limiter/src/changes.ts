@@ -1,5 +1,5 @@
 /**
- * Every change of counters but a decision: giving back, granting, settling, resetting, releasing. Each answers
+ * Every change of counters but a decision: giving back, granting, settling, resetting, renewing, releasing. Each answers
  * what was changed, `not_done` if certainly nothing was, or `unknown` if the store did not say: then it may have
  * been done and must not be tried again.
  */
@@ -19,7 +19,9 @@ import { differences, type Settlement } from './reservation.js'
 import { costOf, type HoldPlace, type LimitChange, type Undone } from './store/store.js'
 
 /** A hold with the decision that took it, or its id with the request it was taken for. */
-export type HoldOrRequest = HoldTicket | (Request & { readonly holdId: string })
+export type HoldOrRequest<Scope extends string = string> =
+  | HoldTicket
+  | (Request<Scope> & { readonly holdId: string })
 
 export class Changes {
   readonly #decider: Decider
@@ -91,6 +93,18 @@ export class Changes {
       return [{ family: candidate, value: asked.counted[index]! }]
     })
     return this.#decider.store.reset(rows, this.#decider.now())
+  }
+
+  /**
+   * Makes a hold live on; its new expiry in milliseconds, or null: it has been lost. Where the store cannot be
+   * asked, the expiry that is known stands until it has passed.
+   */
+  async renew(hold: HoldOrRequest): Promise<number | null | Undone> {
+    const now = this.#decider.now()
+    const expiry = await this.#decider.store.renew(this.placeOf(hold), now)
+    if (typeof expiry === 'number') return expiry === 0 ? null : Math.floor(expiry / 1000)
+    const known = hold instanceof HoldTicket ? hold.expiresAtMs : 0
+    return known > now / 1000 ? known : expiry
   }
 
   /** Whether anything was held. */

@@ -2,6 +2,7 @@
 import type { Allowed, Denied } from './decision.js'
 import { DecisionRecord } from './decision-record.js'
 import type { HoldTicket } from './hold-ticket.js'
+import type { Undone } from './store/store.js'
 
 interface Holding extends AsyncDisposable {
   /** Aborted when the hold was lost: it could not be renewed before its time-out. */
@@ -14,8 +15,8 @@ interface Holding extends AsyncDisposable {
 export type Hold = (Allowed & Holding) | (Denied & Holding)
 
 interface Keeper {
-  /** Its new expiry, 0 if it has been lost, null if that could not be found out. */
-  renew(ticket: HoldTicket): Promise<number | null>
+  /** Its new expiry, 0 if it has been lost. */
+  renew(ticket: HoldTicket): Promise<number | Undone>
   release(ticket: HoldTicket): Promise<boolean>
 }
 
@@ -65,7 +66,7 @@ export class HoldRecord extends DecisionRecord {
     const askedAt = performance.now()
     const expiry = await this.keeper.renew(this.ticket)
     if (this.ticket === null) return
-    if (expiry !== null && expiry > 0) this.heldUntil = askedAt + this.lifeMs
+    if (typeof expiry === 'number' && expiry > 0) this.heldUntil = askedAt + this.lifeMs
     if (expiry === 0 || performance.now() >= this.heldUntil) {
       this.ticket = null
       this.loss.abort(new Error('the hold was lost: it was not renewed before its time-out'))

@@ -5,7 +5,7 @@ import type { Decision } from './decision.js'
 import { DecisionRecord } from './decision-record.js'
 import { badRequest, SluiceError } from './errors.js'
 import { type Hold, HoldRecord } from './hold.js'
-import { HoldTicket } from './hold-ticket.js'
+import type { HoldTicket } from './hold-ticket.js'
 import { Receipt, type Units } from './receipt.js'
 import { type Request, requireRequest, type Subject } from './request.js'
 import { type Reservation, ReservationRecord, type Settlement } from './reservation.js'
@@ -159,18 +159,14 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
 
   /**
    * Makes a hold live on; its new expiry in milliseconds, or null: it has been lost. Where the store
-   * cannot be asked, the expiry that is known stands until it has passed.
+   * cannot be asked, the expiry that is known stands until it has passed; where none is known, null.
    */
-  async renew(hold: HoldOrRequest): Promise<number | null> {
-    const now = this.#decider.now()
-    const expiry = await this.#decider.store.renew(this.changes.placeOf(hold), now)
-    if (expiry !== null) return expiry === 0 ? null : Math.floor(expiry / 1000)
-    const known = hold instanceof HoldTicket ? hold.expiresAtMs : 0
-    return known > now / 1000 ? known : null
+  async renew(hold: HoldOrRequest<Scope>): Promise<number | null> {
+    return doneOrNull(await this.changes.renew(hold))
   }
 
   /** Whether anything was held; null if the store could not be asked. Releasing twice frees nobody else's. */
-  async release(hold: HoldOrRequest): Promise<boolean | null> {
+  async release(hold: HoldOrRequest<Scope>): Promise<boolean | null> {
     return doneOrNull(await this.changes.release(hold))
   }
 

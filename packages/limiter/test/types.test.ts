@@ -37,6 +37,10 @@ function bad(): void {
 async function scopes(): Promise<void> {
   const limiter = createLimiter({ rules: { r: { scope: 'team', limits: '10/s' } } })
   await limiter.check({ subject: { team: 'red', user: 'ada', ip: undefined } })
+  // @ts-expect-error a scope that no rule names, of a hold
+  await limiter.release({ subject: { taem: 'red' }, holdId: 'a' })
+  // @ts-expect-error a scope that no rule names, of a hold
+  await limiter.renew({ subject: { taem: 'red' }, holdId: 'a' })
   // @ts-expect-error a scope that no rule names
   await limiter.check({ subject: { usr: 'ada' } })
   // @ts-expect-error global is present by itself

@@ -98,9 +98,9 @@ export const ERROR_CODES = {
   outcome_unknown: {
     status: 409,
     meaning:
-      'The store did not say in time whether a refund, settlement, grant, reset or release was done. It may have been, so a receipt or reservation is not used again.',
+      'The store did not say in time whether a refund, settlement, grant, reset, renewal or release was done. It may have been, so a receipt or reservation is not used again.',
     remedy:
-      'Look at what is left with `POST /v1/quota`. A reset or release may be sent again: doing it twice changes nothing more.',
+      'Look at what is left with `POST /v1/quota`. A reset, renewal or release may be sent again: doing it twice changes nothing more.',
   },
   conflict: {
     status: 409,

@@ -370,7 +370,7 @@ export class LeasedStore implements Store {
     return this.#inner.reset(rows, now)
   }
 
-  renew(hold: HoldPlace, now: number): Answer<number | null> {
+  renew(hold: HoldPlace, now: number): Answer<number | Undone> {
     return this.#inner.renew(hold, now)
   }
 

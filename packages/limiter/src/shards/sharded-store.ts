@@ -189,7 +189,7 @@ export class ShardedStore implements LeasingStore {
       : 'unknown'
   }
 
-  renew(hold: HoldPlace, now: number): Answer<number | null> {
+  renew(hold: HoldPlace, now: number): Answer<number | Undone> {
     return this.#inner.renew(hold, now)
   }
 

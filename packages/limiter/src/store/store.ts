@@ -117,8 +117,8 @@ export interface Store {
     rows: readonly { readonly family: Family; readonly value: string }[],
     now: number,
   ): Answer<number | Undone>
-  /** The hold's new expiry in microseconds, the earliest of its limits'; 0 if it has been lost, null if the store could not be asked. */
-  renew(hold: HoldPlace, now: number): Answer<number | null>
+  /** The hold's new expiry in microseconds, the earliest of its limits'; 0 if it has been lost. */
+  renew(hold: HoldPlace, now: number): Answer<number | Undone>
   /** Whether anything was held: not what had expired. */
   release(hold: HoldPlace, now: number): Answer<boolean | Undone>
   /** These rules are in force now; rows of families that are gone may be forgotten, in slices. */

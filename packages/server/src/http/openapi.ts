@@ -62,9 +62,11 @@ function responsesOf(operation: Operation): Schema {
   }
   if (id === 'readiness')
     responses['503'] = { description: 'Not ready', content: json(ref('Readiness')) }
-  for (const code of errors) {
-    const status = String(ERROR_CODES[code].status)
-    responses[status] ??= { description: ERROR_CODES[code].meaning, content: json(ref('Error')) }
+  for (const status of new Set(errors.map((code) => ERROR_CODES[code].status))) {
+    const meanings = errors
+      .filter((code) => ERROR_CODES[code].status === status)
+      .map((code) => `\`${code}\`: ${ERROR_CODES[code].meaning}`)
+    responses[status] ??= { description: meanings.join('\n\n'), content: json(ref('Error')) }
   }
   return responses
 }

@@ -63,10 +63,11 @@ export class RedisStore implements LeasingStore {
   readonly #cluster: ClusterConsume
   /** What Redis has to be told before it is asked. */
   readonly #owed: LimitChange[] = []
+  readonly #stopHearing: () => void
 
   constructor({ port, safeguard, keys, deadlineMs, clock }: RedisStoreParts) {
     this.#safeguard = safeguard
-    port.onReconnect(() => safeguard.reconnected())
+    this.#stopHearing = port.onReconnect(() => safeguard.reconnected())
     const places = new Places(keys, port.isCluster)
     const calls = new ScriptCalls(port, safeguard)
     const replays = new Replays(places)
@@ -102,6 +103,7 @@ export class RedisStore implements LeasingStore {
   }
 
   close(): Answer<void> {
+    this.#stopHearing()
     return this.#safeguard.local.close()
   }
 
@@ -191,14 +193,14 @@ export class RedisStore implements LeasingStore {
     }
   }
 
-  async renew(hold: HoldPlace, now: number): Promise<number | null> {
+  async renew(hold: HoldPlace, now: number): Promise<number | Undone> {
     const local = await this.#safeguard.local.renew(hold, now)
-    if (hold.isDegraded === true || (local !== null && local > 0)) return local
+    if (hold.isDegraded === true || local !== 0) return local
     try {
       const expiries = await this.#changes.changeHolds(RENEW, hold, now)
       return expiries.length === 0 ? 0 : Math.min(...expiries)
-    } catch {
-      return null
+    } catch (error) {
+      return undoneBy(error)
     }
   }
 
@@ -209,7 +211,8 @@ export class RedisStore implements LeasingStore {
       const released = await this.#changes.changeHolds(RELEASE, hold, now)
       return local === true || released.some((each) => each > 0)
     } catch (error) {
-      return local === true ? true : undoneBy(error)
+      const undone = undoneBy(error)
+      return local === true && undone !== 'unknown' ? true : undone
     }
   }
 

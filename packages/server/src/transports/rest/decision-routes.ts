@@ -168,7 +168,7 @@ export function decisionRoutes(decisions: Decisions): Route[] {
 
   const renew = async (call: Call): Promise<Reply> => {
     const { limiter, hold } = holdOf(call)
-    const expiry = hold === null ? null : await limiter.renew(hold)
+    const expiry = hold === null ? null : done(await limiter.changes.renew(hold))
     if (expiry === null)
       throw new ServiceError('lost', 'the hold is not held any more', { field: 'hold' })
     const { hold: id } = call.body()

@@ -5,7 +5,12 @@ import type { Schema } from '../../http/schema.js'
 
 const BAD: readonly ErrorCode[] = ['bad_request', 'unauthorized', 'forbidden', 'payload_too_large']
 const UNDONE: readonly ErrorCode[] = ['outcome_unknown', 'store_unavailable']
-const ONCE: readonly ErrorCode[] = ['idempotency_conflict', 'idempotency_in_progress', ...UNDONE]
+const ONCE: readonly ErrorCode[] = [
+  'idempotency_conflict',
+  'idempotency_in_progress',
+  'disk_unwritable',
+  ...UNDONE,
+]
 
 const header = (name: string, description: string, more: Schema = {}): Schema => ({
   name,
@@ -92,7 +97,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Makes a hold live on',
     takes: 'Hold',
     gives: 'Renewed',
-    errors: [...BAD, 'lost', 'store_unavailable'],
+    errors: [...BAD, 'lost', ...UNDONE],
   },
   {
     path: '/v1/release',
