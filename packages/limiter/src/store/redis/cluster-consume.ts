@@ -10,6 +10,7 @@ import {
   IdempotencyInProgress,
   StoreFailure,
   type Transaction,
+  undoneBy,
   type Verdicts,
 } from '../store.js'
 import { CLAIM, CONFIRM, REFUND, RELEASE, UNCLAIM } from './change-arguments.js'
@@ -148,14 +149,23 @@ export class ClusterConsume implements Slots {
     if (verdicts[ALLOWED] !== 1) return verdicts
     const limits = transaction.rules.map((rule) => rule.limits.length)
     const body = recordBody(describeTransaction(transaction), verdicts, limits)
-    let isConfirmed = false
+    let confirmed: Buffer
     try {
-      const other = replay(await record(CONFIRM, RECORD_MS, body))
-      isConfirmed = other === null
-      if (isConfirmed) replays.note(key, transaction, verdicts)
+      confirmed = await record(CONFIRM, RECORD_MS, body)
+    } catch (failure) {
+      // A record that may be there will be replayed, and must not say that something was taken which was not.
+      if (undoneBy(failure) === 'unknown') replays.note(key, transaction, verdicts)
+      else this.giveBack(takesOf(transaction, verdicts))
+      throw failure
+    }
+    let isOurs = false
+    try {
+      const other = replay(confirmed)
+      isOurs = other === null
+      if (isOurs) replays.note(key, transaction, verdicts)
       return other ?? verdicts
     } finally {
-      if (!isConfirmed) this.giveBack(takesOf(transaction, verdicts))
+      if (!isOurs) this.giveBack(takesOf(transaction, verdicts))
     }
   }
 
