@@ -65,9 +65,11 @@ const request = fc.record({
 
 /** What servers may take a path for that decode it once, or read it as a URL. */
 function readings(url: string): string[] {
-  const raw = url.split(/[?#]/)[0]!
+  const raw = url.split('?')[0]!
   const attempts = [
+    // To Go's net/http and to h11 a # is a character as any other.
     () => posix.normalize(decodeURIComponent(raw)),
+    () => posix.normalize(decodeURIComponent(raw.split('#')[0]!)),
     () => posix.normalize(decodeURI(new URL(`http://host${raw}`).pathname)),
   ]
   return attempts.flatMap((attempt) => {

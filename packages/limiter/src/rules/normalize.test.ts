@@ -238,12 +238,17 @@ describe('normalising any resource', () => {
 })
 
 describe('a path that servers read differently', () => {
-  it.each(['/x//../login', '/login//..', '/a/%2f//%2e%2E/b', '/x\\..\\login', '/a\\b?c'])(
-    'is named as such: %s',
-    (path) => {
-      expect(pathAmbiguity(path)).toEqual(expect.any(String))
-    },
-  )
+  it.each([
+    '/x//../login',
+    '/login//..',
+    '/a/%2f//%2e%2E/b',
+    '/x\\..\\login',
+    '/a\\b?c',
+    '/a#/b',
+    '/a#?b',
+  ])('is named as such: %s', (path) => {
+    expect(pathAmbiguity(path)).toEqual(expect.any(String))
+  })
 
   it.each([
     '//login',
@@ -251,6 +256,9 @@ describe('a path that servers read differently', () => {
     '/a//b',
     '/a/../b',
     '/a?b\\c',
+    '/a?b#c',
+    '/a%23',
+    'a#b',
     '/%5C',
     'a\\b',
     'a//../b',

@@ -45,7 +45,9 @@ export function normalizeResource(resource: string, settings: Normalize): string
  */
 export function pathAmbiguity(resource: string): string | undefined {
   if (!resource.startsWith('/')) return undefined
-  const path = withoutFragment(withoutQuery(resource))
+  const path = withoutQuery(resource)
+  if (path.includes('#'))
+    return 'holds a #, which ends the path for some servers and not for others; it must be encoded'
   if (path.includes('\\'))
     return 'holds a backslash, which some servers take for a slash; it must be encoded'
   if (!path.includes('//')) return undefined

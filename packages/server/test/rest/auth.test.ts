@@ -103,7 +103,7 @@ describe('what a client could send through a gateway', () => {
     expect(statuses).toEqual([200, 200, 200, 429])
   })
 
-  it.each(['/%6cogin', '//login', '/./login', '/x/../login', '/login/', '/login?x', '/login#x'])(
+  it.each(['/%6cogin', '//login', '/./login', '/x/../login', '/login/', '/login?x'])(
     'is limited however the path is spelled: %s',
     async (resource) => {
       const user = someone()
