@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -220,6 +229,72 @@ describe('over TLS', () => {
     expect((await askTls(service.port, '/v1/check', by('client'))).status).toBe(200)
     await expect(askTls(service.port, '/v1/check', by('stranger'))).rejects.toThrow()
     await expect(askTls(service.port, '/v1/check')).rejects.toThrow()
+  })
+
+  it('keeps its authorities where the new list is empty or damaged, and says so', async () => {
+    certificate('host')
+    certificate('one')
+    certificate('two')
+    const list = file('authorities.pem')
+    const [one, two] = [readFileSync(file('one.crt')), readFileSync(file('two.crt'))]
+    writeFileSync(list, Buffer.concat([one, two]))
+    const flags = { 'tls-cert': file('host.crt'), 'tls-key': file('host.key') }
+    const service = await start({ flags: { ...flags, 'tls-client-ca': list } })
+    const lets = async (name: string) => {
+      const by = { cert: readFileSync(file(`${name}.crt`)), key: readFileSync(file(`${name}.key`)) }
+      return (await askTls(service.port, '/v1/quota', by)).status === 200
+    }
+    const damaged = ['', 'hello', Buffer.concat([one, two.subarray(0, 200)])]
+    for (const [i, content] of damaged.entries()) {
+      writeFileSync(list, content)
+      await until('it is refused', () => {
+        const said = service.log.filter(({ msg }) => String(msg).includes('are refused'))
+        return said.length > i
+      })
+      expect([await lets('one'), await lets('two')]).toEqual([true, true])
+    }
+    expect(service.log.some(({ msg }) => msg === 'new certificates are in use')).toBe(false)
+    writeFileSync(list, two)
+    await until('the shorter list is used', () =>
+      service.log.some(({ msg }) => msg === 'new certificates are in use'),
+    )
+    expect(await lets('two')).toBe(true)
+    await expect(lets('one')).rejects.toThrow()
+  })
+
+  it('goes on where its files cannot be looked at', async () => {
+    certificate('lost')
+    const [crt, key] = [file('lost.crt'), file('lost.key')]
+    const service = await start({ flags: { 'tls-cert': crt, 'tls-key': key } })
+    rmSync(crt)
+    symlinkSync('lost.crt', crt)
+    await until('it says so', () =>
+      service.log.some(({ error }) => String(error).startsWith('ELOOP')),
+    )
+    expect(await askTls(service.port, '/v1/quota')).toEqual({ status: 200, name: 'lost' })
+  })
+
+  it('notices certificates that were copied with their times', async () => {
+    const [crt, key] = [file('copy.crt'), file('copy.key')]
+    const put = (name: string) => {
+      for (const [ending, to] of [
+        ['crt', crt],
+        ['key', key],
+      ] as const) {
+        writeFileSync(to, readFileSync(file(`${name}.${ending}`), 'utf8').padEnd(4096, '\n'))
+        utimesSync(to, 1_700_000_000, 1_700_000_000)
+      }
+    }
+    certificate('early')
+    certificate('later')
+    put('early')
+    const service = await start({ flags: { 'tls-cert': crt, 'tls-key': key } })
+    expect((await askTls(service.port, '/v1/quota')).name).toBe('early')
+    put('later')
+    await until(
+      'the new one is used',
+      async () => (await askTls(service.port, '/v1/quota')).name === 'later',
+    )
   })
 
   it('answers pipelines in order, also where they go the other way', async () => {

@@ -1,4 +1,5 @@
 /** Certificates from files, read again when they change. A pair that does not fit is refused, and the one before stays. */
+import { X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, createServer, type Server, type TLSSocket } from 'node:tls'
 
@@ -53,19 +54,14 @@ export class TlsCertificates {
   #read(): { cert: Buffer; key: Buffer; ca?: Buffer } {
     const { cert, key, clientCa } = this.#files
     const pair = { cert: readFileSync(cert), key: readFileSync(key) }
-    return clientCa === undefined ? pair : { ...pair, ca: readFileSync(clientCa) }
+    return clientCa === undefined ? pair : { ...pair, ca: readAuthorities(clientCa) }
   }
 
   /** What the files are now, as far as can be told without reading them. */
   #stamp(): string {
     const { cert, key, clientCa } = this.#files
     const files = clientCa === undefined ? [cert, key] : [cert, key, clientCa]
-    return files
-      .map((file) => {
-        const found = statSync(file, { throwIfNoEntry: false })
-        return found === undefined ? 'none' : `${found.ino} ${found.size} ${found.mtimeMs}`
-      })
-      .join()
+    return files.map(stampOf).join()
   }
 
   #look(): void {
@@ -85,4 +81,32 @@ export class TlsCertificates {
   close(): void {
     clearInterval(this.#timer)
   }
+}
+
+/** With the time of the last change of any kind: a file that was not ours to read may have become so. */
+function stampOf(file: string): string {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(file)
+    return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
+  } catch (error) {
+    // Gone, or in a folder that is closed to us: reading it will say which.
+    return String((error as NodeJS.ErrnoException).code)
+  }
+}
+
+/** OpenSSL takes what it can read of a list, and is content with nothing: then nobody would be let in. */
+function readAuthorities(file: string): Buffer {
+  const list = readFileSync(file)
+  const begin = /(?=-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----)/
+  const parts = list.toString('latin1').split(begin)
+  const found = parts.filter((part) => part.startsWith('-----BEGIN'))
+  if (found.length === 0) throw new Error(`no certificate in ${file}`)
+  for (const [i, part] of found.entries())
+    try {
+      void new X509Certificate(part)
+    } catch (error) {
+      const why = (error as Error).message
+      throw new Error(`certificate ${i + 1} in ${file}: ${why}`, { cause: error })
+    }
+  return list
 }

@@ -86,6 +86,7 @@ function connect(address: RedisAddress): Redis | Cluster {
   if (kind === 'sentinel')
     return new Redis({
       ...options,
+      ...(isTls ? { sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
       sentinels: [...hosts],
       name: primary,
       db: database,
