@@ -1,4 +1,5 @@
 /** Puts what is told in force: rules in their namespaces, and tokens where callers are let in. */
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { inSlices, type RuleBook, RuleSet } from '@sluice/limiter'
 import type { TokenBook } from '../security/token-book.js'
 import type { Log } from '../telemetry/log.js'
@@ -32,7 +33,13 @@ export class Enforcement {
     return this.#next(async () => {
       this.#state = state
       if (touched.tokens) this.#useTokens(state)
-      for (const namespace of touched.namespaces) await this.#use(namespace, since)
+      let isFirst = true
+      for (const namespace of touched.namespaces) {
+        // Each is worked on in slices, but a small one ends within its first: hundreds would be one long turn.
+        if (!isFirst) await endOfTurn()
+        isFirst = false
+        await this.#use(namespace, since)
+      }
     })
   }
 

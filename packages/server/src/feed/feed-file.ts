@@ -1,13 +1,15 @@
 /**
  * The last known state on disk, so that an instance can start while its source is away. Written beside
  * and renamed, in slices, at most once a second, and a large one seldomer: what is missing is asked for
- * from the source anyway. A damaged file is never used: the state then comes from the source alone.
+ * from the source anyway. What is written is of one moment, so that changes which go on all the time
+ * neither keep it from being written nor get into it by halves. A damaged file is never used: the state
+ * then comes from the source alone.
  */
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '../telemetry/log.js'
-import type { Snapshot } from './change.js'
+import type { Edit, Head, Snapshot } from './change.js'
 import { FeedFileText, type ReadFeedFile, readFeedFile } from './feed-file-format.js'
 import type { FeedState } from './feed-state.js'
 
@@ -92,9 +94,11 @@ export class FeedFile {
     while (this.#state !== null) {
       const state = this.#state
       this.#state = null
+      // It is kept again when the change under way is in force.
+      if (!state.isOfHead) return
       const started = performance.now()
       try {
-        await this.#write(state)
+        await this.#write(state.head, state.edits())
         this.#hasTrouble = false
       } catch (error) {
         if (!this.#hasTrouble)
@@ -109,22 +113,19 @@ export class FeedFile {
     }
   }
 
-  async #write(state: FeedState): Promise<void> {
+  async #write(head: Head, edits: Iterable<Edit>): Promise<void> {
     await mkdir(dirname(this.#path), { recursive: true })
     const beside = `${this.#path}.${process.pid}.new`
-    const { revision } = state.head
     const file = await open(beside, 'w', 0o600)
     try {
       const text = new FeedFileText()
       let count = 0
-      let lines = text.head(state.head)
-      for (const edit of state.edits()) {
+      let lines = text.head(head)
+      for (const edit of edits) {
         lines += text.item(edit)
         if (++count % STEP > 0) continue
         await file.appendFile(lines)
         lines = ''
-        // It has changed while it was written: the next one is whole.
-        if (state.head.revision !== revision) return
       }
       await file.appendFile(lines + text.end())
       await file.sync()

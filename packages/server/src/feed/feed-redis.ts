@@ -1,12 +1,13 @@
 /**
- * Where the feed is in Redis, and what is needed of a client. Three kinds of keys, in one slot of a
+ * Where the feed is in Redis, and what is needed of a client. Four kinds of keys, in one slot of a
  * cluster:
  *
  * - `head`, a hash: `revision` and `digest` of the newest change; `snapshot`, the key of the newest
  *   snapshot, its `snapshot_revision` and `snapshot_digest`;
- * - `log`, a stream of changes (`revision`, `digest`, `previous`, `edits`), the last ten thousand; the time
+ * - `log`, a stream of changes (`revision`, `digest`, `previous`, `edits`), the last two thousand; the time
  *   in an entry's id is when the change took effect by the store's clock;
- * - `snapshot:…`, a list of texts, each a JSON array of edits.
+ * - `snapshot:…`, a list of texts, each a JSON array of edits;
+ * - `old`, a list: the keys of the last snapshots before the newest, which somebody may still be reading.
  *
  * A change is appended only where it continues the head, in one step; so it does not matter how many
  * publishers there are, or how often one of them says the same.
@@ -20,6 +21,7 @@ export interface FeedRedis {
   lrange(key: string, start: number, end: number): Promise<string[]>
   rpush(key: string, ...values: string[]): Promise<number>
   expire(key: string, seconds: number): Promise<number>
+  unlink(...keys: string[]): Promise<number>
   xrange(key: string, start: string, end: string, count: 'COUNT', n: number): Promise<StreamEntry[]>
   xlen(key: string): Promise<number>
   xread(
@@ -37,6 +39,7 @@ export interface FeedRedis {
 export class FeedKeys {
   readonly head: string
   readonly log: string
+  readonly oldSnapshots: string
   readonly planes: string
   readonly #prefix: string
 
@@ -44,6 +47,7 @@ export class FeedKeys {
     this.#prefix = `${prefix}:{feed}`
     this.head = `${this.#prefix}:head`
     this.log = `${this.#prefix}:log`
+    this.oldSnapshots = `${this.#prefix}:old`
     this.planes = `${this.#prefix}:planes`
   }
 

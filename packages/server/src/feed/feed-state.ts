@@ -8,6 +8,8 @@ import {
   type TokenItem,
 } from './change.js'
 
+const KINDS = ['rule', 'tier', 'override', 'exemption', 'block', 'cost'] as const
+
 /** What one namespace has, each by its key. Items are replaced, never changed. */
 export class NamespaceItems {
   settings: Items['namespace'] = {}
@@ -27,7 +29,7 @@ export class NamespaceItems {
     else items.set(edit.key, edit.item)
   }
 
-  #itemsOf(kind: Exclude<Edit['kind'], 'namespace' | 'token'>): Map<string, unknown> {
+  #itemsOf(kind: (typeof KINDS)[number]): Map<string, unknown> {
     switch (kind) {
       case 'rule':
         return this.rules
@@ -44,14 +46,19 @@ export class NamespaceItems {
     }
   }
 
-  *edits(namespace: string): IterableIterator<Edit> {
-    yield { kind: 'namespace', namespace, key: '', item: this.settings }
-    for (const [key, item] of this.rules) yield { kind: 'rule', namespace, key, item }
-    for (const [key, item] of this.tiers) yield { kind: 'tier', namespace, key, item }
-    for (const [key, item] of this.overrides) yield { kind: 'override', namespace, key, item }
-    for (const [key, item] of this.exemptions) yield { kind: 'exemption', namespace, key, item }
-    for (const [key, item] of this.blocks) yield { kind: 'block', namespace, key, item }
-    for (const [key, item] of this.costs) yield { kind: 'cost', namespace, key, item }
+  /** From nothing to what it has now, whatever comes later. A list is made in a tenth of the time of a map. */
+  edits(namespace: string): IterableIterator<Edit> {
+    const settings: Edit = { kind: 'namespace', namespace, key: '', item: this.settings }
+    const lists = KINDS.map((kind) => {
+      const items = this.#itemsOf(kind)
+      return { kind, keys: [...items.keys()], items: [...items.values()] }
+    })
+    return (function* () {
+      yield settings
+      for (const { kind, keys, items } of lists)
+        for (const [i, key] of keys.entries())
+          yield { kind, namespace, key, item: items[i] } as Edit
+    })()
   }
 }
 
@@ -66,12 +73,28 @@ export function nothingTouched(): Touched {
 }
 
 export class FeedState {
-  head: Head = NOTHING
   readonly namespaces = new Map<string, NamespaceItems>()
   readonly tokens = new Map<string, TokenItem>()
+  #head: Head = NOTHING
+  #isOfHead = true
+
+  get head(): Head {
+    return this.#head
+  }
+
+  set head(head: Head) {
+    this.#head = head
+    this.#isOfHead = true
+  }
+
+  /** False while it has more than its head says, because that is only being put in force. */
+  get isOfHead(): boolean {
+    return this.#isOfHead
+  }
 
   /** All edits of a change; what they touch is added to `touched`. */
   apply(edits: readonly Edit[], touched: Touched): void {
+    this.#isOfHead = false
     for (const edit of edits) {
       if (edit.kind === 'token') {
         touched.tokens = true
@@ -103,9 +126,13 @@ export class FeedState {
     return touched
   }
 
-  /** From nothing to this state. */
-  *edits(): IterableIterator<Edit> {
-    for (const [namespace, items] of this.namespaces) yield* items.edits(namespace)
-    for (const [key, item] of this.tokens) yield { kind: 'token', namespace: '', key, item }
+  /** From nothing to this state, as it is now. */
+  edits(): IterableIterator<Edit> {
+    const namespaces = [...this.namespaces].map(([name, items]) => items.edits(name))
+    const tokens = [...this.tokens]
+    return (function* () {
+      for (const edits of namespaces) yield* edits
+      for (const [key, item] of tokens) yield { kind: 'token', namespace: '', key, item } as const
+    })()
   }
 }

@@ -66,13 +66,15 @@ export class Planes {
       const { planes } = this.#keys
       const report: Report = { ...this.#say(), knows: NEWER_SETTINGS }
       await this.#redis.eval(SAY, 1, planes, this.#instance, JSON.stringify(report))
-      this.all = await this.#ask()
+      const { planes: all, knownBy } = await this.#ask()
+      this.all = all
+      this.#knownBy = knownBy
     } catch {
       // The next one may get through.
     }
   }
 
-  async #ask(): Promise<Plane[]> {
+  async #ask(): Promise<{ planes: Plane[]; knownBy: Map<string, readonly string[]> }> {
     const { planes: key } = this.#keys
     const [now, fields] = (await this.#redis.eval(ASK, 1, key)) as [string, string[]]
     const planes: Plane[] = []
@@ -81,7 +83,8 @@ export class Planes {
       const instance = fields[i]!
       const space = fields[i + 1]!.indexOf(' ')
       const silentMs = Number(now) - Number(fields[i + 1]!.slice(0, space))
-      if (silentMs > GONE_MS) {
+      // Whoever is there says so every second, also after Redis's clock has stepped back.
+      if (Math.abs(silentMs) > GONE_MS) {
         await this.#redis.hdel(key, instance)
         continue
       }
@@ -89,8 +92,8 @@ export class Planes {
       knownBy.set(instance, knows)
       planes.push({ instance, ...said, seen: Math.max(0, silentMs) / 1000 })
     }
-    this.#knownBy = knownBy
-    return planes.sort((a, b) => (a.instance < b.instance ? -1 : 1))
+    planes.sort((a, b) => (a.instance < b.instance ? -1 : 1))
+    return { planes, knownBy }
   }
 
   /** The instances that cannot read this setting: those of an older release. As of now, if Redis answers. */

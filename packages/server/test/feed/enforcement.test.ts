@@ -226,6 +226,22 @@ describe('what is told', () => {
     expect(book.rules.map((rule) => rule.name)).toEqual(['user'])
   })
 
+  it('lets others have their turn between one namespace and the next', async () => {
+    const { tell, tenants } = enforcement()
+    const names = Array.from({ length: 50 }, (_, i) => `n${i}`)
+    const seen = [0]
+    const look = () => {
+      seen.push([...tenants].length)
+      if (seen.at(-1)! < names.length) setImmediate(look)
+    }
+    setImmediate(look)
+    await tell(...names.flatMap((name) => [namespaceEdit(name), ruleEdit('a', '10/h', name)]))
+    seen.push([...tenants].length)
+    expect(seen.at(-1)).toBe(names.length)
+    const inOneTurn = seen.slice(1).map((count, i) => count - seen[i]!)
+    expect(Math.max(...inOneTurn)).toBeLessThanOrEqual(2)
+  })
+
   it('keeps what subjects have used when numbers change', async () => {
     const { tell, tenants } = enforcement()
     await tell(namespaceEdit(), ruleEdit('a', '10/h'))

@@ -2,11 +2,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RedisServer, until } from '../../../limiter/test/redis/servers.js'
 import { FeedFile } from '../../src/feed/feed-file.js'
 import { FeedKeys } from '../../src/feed/feed-redis.js'
+import { nothingTouched } from '../../src/feed/feed-state.js'
 import { RedisPublisher } from '../../src/feed/redis-publisher.js'
 import { Log } from '../../src/telemetry/log.js'
 import { startService, type TestService } from '../service.js'
@@ -33,6 +35,14 @@ async function written(): Promise<{ content: Buffer; history: History }> {
   return { content: readFileSync(path), history }
 }
 
+/** More than are written at a time. */
+function manyRules(limits: Parameters<typeof ruleEdit>[1]): History {
+  const history = new History()
+  history.commit([namespaceEdit()])
+  history.commit(Array.from({ length: 3000 }, (_, i) => ruleEdit(`r${i}`, limits)))
+  return history
+}
+
 async function loadOf(content: Buffer | string) {
   writeFileSync(path, content)
   const { file, codes } = newFile()
@@ -45,6 +55,43 @@ describe('a rules file that was written', () => {
     const { snapshot, codes } = await loadOf(content)
     expect(snapshot).toEqual(await history.snapshot())
     expect(codes).toEqual([])
+  })
+
+  it('is written while changes go on without a pause', async () => {
+    const history = manyRules('1/s')
+    const { file } = newFile()
+    const over = new AbortController()
+    const changing = (async () => {
+      while (!over.signal.aborted) {
+        history.commit([ruleEdit('r0', `${history.state.head.revision}/s`)])
+        file.keep(history.state)
+        await turn()
+      }
+    })()
+    const { revision } = history.state.head
+    try {
+      await until('a later state is on disk', async () => {
+        const kept = await newFile().file.load()
+        return kept !== null && kept.revision > revision
+      })
+    } finally {
+      over.abort()
+      await changing
+    }
+    await file.close()
+    expect(await newFile().file.load()).toEqual(await history.snapshot())
+  })
+
+  it('has nothing of a change that is only being put in force', async () => {
+    const history = manyRules('1/s')
+    const before = await history.snapshot()
+    const { file } = newFile()
+    file.keep(history.state)
+    const { edits } = manyRules('2/s').changes.at(-1)!
+    history.state.apply(JSON.parse(edits), nothingTouched())
+    file.keep(history.state)
+    await file.close()
+    expect(await newFile().file.load()).toEqual(before)
   })
 
   it('is refused with any single bit flipped', async () => {

@@ -225,6 +225,24 @@ describe('the feed in Redis', () => {
     expect(rules()).toHaveLength(20_002)
   })
 
+  it('leaves a bounded number of snapshots in Redis, however many are made', async () => {
+    const keys = newKeys()
+    const history = historyOf(1)
+    const redis = client()
+    const publishers = [new RedisPublisher(redis, keys), new RedisPublisher(redis, keys)]
+    const reader = new RedisSource(client(), client(), keys)
+    for (let i = 0; i < 12; i++) {
+      const many = Array.from({ length: 4000 }, (_, j) => ruleEdit(`many-${j}`, `${i + 1}/s`))
+      history.commit(many)
+      expect(await publishers[i % 2]!.publish(history)).toBe('snapshot')
+      expect((await reader.snapshot())?.revision).toBe(history.state.head.revision)
+    }
+    const kept = await redis.keys(`${keys.snapshot(0, '').split(':0:')[0]}:*`)
+    expect(kept).toHaveLength(4)
+    const { snapshot } = await redis.hgetall(keys.head)
+    for (const key of kept) expect((await redis.ttl(key)) === -1).toBe(key === snapshot)
+  })
+
   it('is the same however many publish it', async () => {
     const keys = newKeys()
     const history = historyOf(1)
@@ -238,6 +256,53 @@ describe('the feed in Redis', () => {
     await follower.reached(32, 5000)
     expect(follower.head).toEqual(history.state.head)
     expect(rules()).toEqual(rulesOf(history))
+  })
+
+  it('is not taken back by one that stood still while another published', async () => {
+    const many = (limits: '1/s' | '2/s') =>
+      Array.from({ length: 4000 }, (_, i) => ruleEdit(`many-${i}`, limits))
+    for (const begin of [
+      // Too large for the log; nothing there yet; the log has become long.
+      (history: History) => history.commit(many('1/s')),
+      (_history: History, redis: Redis, keys: FeedKeys) => redis.del(keys.head),
+      (history: History) => {
+        for (let i = 0; i < 1000; i++) history.commit([ruleEdit('r0', i % 2 === 0 ? '1/s' : '2/s')])
+      },
+    ]) {
+      const keys = newKeys()
+      const history = historyOf(1)
+      const redis = client()
+      const [slow, quick] = [new RedisPublisher(client(), keys), new RedisPublisher(client(), keys)]
+      await quick.publish(history)
+      await begin(history, redis, keys)
+      let goOn = () => {}
+      const waiting = new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+      let hasRead = false
+      const late = slow.publish({
+        head: () => history.head(),
+        changesAfter: (revision) => history.changesAfter(revision),
+        watch: (perhaps) => history.watch(perhaps),
+        snapshot: async () => {
+          const snapshot = await history.snapshot()
+          hasRead = true
+          await waiting
+          return snapshot
+        },
+      })
+      await until('it has read what it will publish', () => hasRead)
+      await quick.publish(history)
+      history.commit(many('2/s'))
+      await quick.publish(history)
+      history.commit([ruleEdit('after', '1/s')])
+      expect(await quick.publish(history)).toBe(1)
+      const published = await redis.hgetall(keys.head)
+      goOn()
+      await late
+      expect(await redis.hgetall(keys.head)).toEqual(published)
+      expect((await plane(keys)).rules()).toEqual(rulesOf(history))
+    }
   })
 
   it('goes on where Redis was away for a while', async () => {
@@ -297,13 +362,15 @@ describe('data planes', () => {
       { instance: 'one', revision: 7, lag: 0 },
       { instance: 'two', revision: 5, lag: 1.5 },
     ])
-    await redis.hset(
-      keys.planes,
-      'dead',
-      `${Date.now() - 60_000} {"host":"x","revision":1,"lag":0}`,
-    )
-    await one.beat()
-    expect(one.all.map(({ instance }) => instance)).toEqual(['one', 'two'])
+    // One went silent, the other before Redis's clock stepped back.
+    for (const [name, ms] of [
+      ['dead', -60_000],
+      ['ahead', 60_000],
+    ] as const) {
+      await redis.hset(keys.planes, name, `${Date.now() + ms} {"host":"x","revision":1,"lag":0}`)
+      await one.beat()
+      expect(one.all.map(({ instance }) => instance)).toEqual(['one', 'two'])
+    }
     await two.close()
     await one.beat()
     expect(one.all.map(({ instance }) => instance)).toEqual(['one'])
