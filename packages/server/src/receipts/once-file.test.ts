@@ -6,6 +6,9 @@ import { describe, expect, it } from 'vitest'
 import { Forgotten, GOOD_FOR_MS, NobodyKnows, NotDone, OnceInMemory } from './once.js'
 import { OnceFile } from './once-file.js'
 
+/** Given out by another process. */
+const foreign = (at: number) => ({ at, number: null, count: 0 })
+
 const newFolder = () => mkdtempSync(join(tmpdir(), 'sluice-once-'))
 
 function openOnce(folder: string, now: number) {
@@ -22,34 +25,50 @@ describe('once over restarts', () => {
   it('remembers answers, and what was cut off, and nothing that was not done', async () => {
     const now = 1e12
     const first = open(now)
-    await first.run('done', now, async () => 'the answer')
-    void first.run('cut off', now, () => new Promise(() => {}))
-    const refused = first.run('not done', now, async () => {
+    await first.run('done', foreign(now), async () => 'the answer')
+    void first.run('cut off', foreign(now), () => new Promise(() => {}))
+    const refused = first.run('not done', foreign(now), async () => {
       throw new NotDone('no')
     })
     await expect(refused).rejects.toThrow(NotDone)
     const second = open(now + 1000)
-    expect(await second.run('done', now, async () => 'another')).toBe('the answer')
-    await expect(second.run('cut off', now, async () => 'another')).rejects.toThrow(NobodyKnows)
-    expect(await second.run('not done', now, async () => 'at last')).toBe('at last')
+    expect(await second.run('done', foreign(now), async () => 'another')).toBe('the answer')
+    await expect(second.run('cut off', foreign(now), async () => 'another')).rejects.toThrow(
+      NobodyKnows,
+    )
+    expect(await second.run('not done', foreign(now), async () => 'at last')).toBe('at last')
   })
 
   it('does not honour what is older than what it knows', async () => {
     const now = 1e12 + 2000
-    await expect(open(now).run('before', 1e12 - 1, async () => '')).rejects.toThrow(Forgotten)
+    await expect(open(now).run('before', foreign(1e12 - 1), async () => '')).rejects.toThrow(
+      Forgotten,
+    )
     const later = open(1e12 + GOOD_FOR_MS + 5000)
-    await expect(later.run('done', 1e12, async () => 'again')).rejects.toThrow(Forgotten)
+    await expect(later.run('done', foreign(1e12), async () => 'again')).rejects.toThrow(Forgotten)
+  })
+
+  it('that a clock ahead wrote honours nothing of before the start, and says so', async () => {
+    const [now, ahead] = [1e12, 1e12 + 86_400_000]
+    const folder = newFolder()
+    await openOnce(folder, ahead).once.run('ahead', foreign(ahead), async () => 'kept')
+    const { once, codes } = openOnce(folder, now)
+    expect(codes()).toEqual(['used_log_ahead'])
+    await expect(once.run('before', foreign(now), async () => '')).rejects.toThrow(Forgotten)
+    expect(await once.run('ahead', foreign(ahead), async () => 'twice')).toBe('kept')
+    const own = { at: now, number: 0, count: 1 }
+    expect(await once.run('own', own, async () => 'done')).toBe('done')
   })
 
   it('leaves out a last line that is torn, and says so', async () => {
     const now = 1e12 + 3000
     const torn = newFolder()
-    await openOnce(torn, now).once.run('whole', now, async () => 'kept')
+    await openOnce(torn, now).once.run('whole', foreign(now), async () => 'kept')
     appendFileSync(join(torn, 'used.log'), '["torn",100000')
     const { once, codes } = openOnce(torn, now)
     expect(codes()).toEqual(['used_log_torn'])
-    expect(await once.run('torn', now, async () => 'done')).toBe('done')
-    expect(await once.run('whole', now, async () => 'again')).toBe('kept')
+    expect(await once.run('torn', foreign(now), async () => 'done')).toBe('done')
+    expect(await once.run('whole', foreign(now), async () => 'again')).toBe('kept')
   })
 })
 
@@ -61,8 +80,8 @@ describe('a damaged file', () => {
   async function written(): Promise<Buffer> {
     const folder = newFolder()
     const { once } = openOnce(folder, given - 1000)
-    await once.run('done', given, async () => 'the answer')
-    void once.run('cut off', given, () => new Promise(() => {}))
+    await once.run('done', foreign(given), async () => 'the answer')
+    void once.run('cut off', foreign(given), () => new Promise(() => {}))
     return readFileSync(join(folder, 'used.log'))
   }
 
@@ -77,8 +96,8 @@ describe('a damaged file', () => {
       const { once, file, codes } = openOnce(folder, now)
       let runs = 0
       const work = async () => String(++runs)
-      await once.run('done', given, work).catch(() => undefined)
-      await once.run('cut off', given, work).catch(() => undefined)
+      await once.run('done', foreign(given), work).catch(() => undefined)
+      await once.run('cut off', foreign(given), work).catch(() => undefined)
       // The very last byte is the last line break; the line before it is still whole.
       const isSaid = codes().includes('used_log_damaged') || bit >> 3 === content.length - 1
       if (runs > 0 || !isSaid) wrong.push(`bit ${bit & 7} of byte ${bit >> 3}`)
@@ -92,8 +111,8 @@ describe('a damaged file', () => {
     writeFileSync(join(folder, 'used.log'), 'nonsense\n')
     const { once, codes } = openOnce(folder, now)
     expect(codes()).toEqual(['used_log_damaged'])
-    await expect(once.run('before', now - 1, async () => '')).rejects.toThrow(Forgotten)
-    expect(await once.run('after', now, async () => 'done')).toBe('done')
+    await expect(once.run('before', foreign(now - 1), async () => '')).rejects.toThrow(Forgotten)
+    expect(await once.run('after', foreign(now), async () => 'done')).toBe('done')
     expect(openOnce(folder, now).codes()).toEqual([])
   })
 
@@ -104,7 +123,23 @@ describe('a damaged file', () => {
       writeFileSync(join(folder, 'used.log'), lines.join(''))
       const { once, file, codes } = openOnce(folder, now)
       expect(codes()).toEqual(['used_log_damaged'])
-      await expect(once.run('other', given, async () => 'again')).rejects.toThrow(Forgotten)
+      await expect(once.run('other', foreign(given), async () => 'again')).rejects.toThrow(
+        Forgotten,
+      )
+      file.close()
+    }
+  })
+
+  it('is noticed where its tail is zeros, as a power cut leaves it', async () => {
+    const content = await written()
+    const folder = newFolder()
+    for (let at = 0; at < content.length - 1; at++) {
+      const damaged = Buffer.concat([content.subarray(0, at), Buffer.alloc(content.length - at)])
+      writeFileSync(join(folder, 'used.log'), damaged)
+      const { once, file, codes } = openOnce(folder, now)
+      expect(codes(), `from byte ${at}`).toEqual(['used_log_damaged'])
+      const again = () => Promise.resolve('again')
+      await expect(once.run('other', foreign(given), again)).rejects.toThrow(Forgotten)
       file.close()
     }
   })
@@ -116,7 +151,7 @@ describe('a damaged file', () => {
     writeFileSync(join(folder, 'used.log'), text)
     const { once, codes } = openOnce(folder, now)
     expect(codes()).toEqual([])
-    expect(await once.run('done', given, async () => 'another')).toBe('the answer')
+    expect(await once.run('done', foreign(given), async () => 'another')).toBe('the answer')
     expect(readFileSync(join(folder, 'used.log'), 'utf8')).toMatch(/^\[\d+,2\]\n#/)
   })
 })
@@ -127,42 +162,42 @@ describe('rotating', () => {
     let now = 1e12
     const file = new OnceFile(folder, now, { info() {}, warn() {}, error() {} })
     const once = new OnceInMemory(() => now, file)
-    for (let i = 0; i < 1000; i++) await once.run(`old-${i}`, now, async () => 'answer')
+    for (let i = 0; i < 1000; i++) await once.run(`old-${i}`, foreign(now), async () => 'answer')
     now += GOOD_FOR_MS + 1
-    for (let i = 0; i < 10; i++) await once.run(`young-${i}`, now, async () => 'answer')
+    for (let i = 0; i < 10; i++) await once.run(`young-${i}`, foreign(now), async () => 'answer')
     const before = statSync(join(folder, 'used.log')).size
     await file.rotate(once, now)
     expect(statSync(join(folder, 'used.log')).size).toBeLessThan(before / 50)
     const again = openOnce(folder, now)
     expect(again.codes()).toEqual([])
-    expect(await again.once.run('young-3', now, async () => 'twice')).toBe('answer')
+    expect(await again.once.run('young-3', foreign(now), async () => 'twice')).toBe('answer')
   })
 
   it('keeps every claim, answer and release that is made meanwhile', async () => {
     const folder = newFolder()
     const now = 1e12
     const { file, once } = openOnce(folder, now)
-    for (let i = 0; i < 3000; i++) await once.run(`before-${i}`, now, async () => 'answer')
+    for (let i = 0; i < 3000; i++) await once.run(`before-${i}`, foreign(now), async () => 'answer')
     let answer!: (text: string) => void
-    const slow = once.run('slow', now, () => new Promise((resolve) => (answer = resolve)))
+    const slow = once.run('slow', foreign(now), () => new Promise((resolve) => (answer = resolve)))
     const rotating = file.rotate(once, now)
     let made = 0
     const state = { isOver: false }
     void rotating.then(() => (state.isOver = true))
     while (!state.isOver) {
-      await once.run(`during-${made++}`, now, async () => 'answer')
+      await once.run(`during-${made++}`, foreign(now), async () => 'answer')
       if (made === 3) answer('slow answer')
       await new Promise(setImmediate)
     }
     const refuse = async () => {
       throw new NotDone('no')
     }
-    await once.run('released', now, refuse).catch(() => undefined)
+    await once.run('released', foreign(now), refuse).catch(() => undefined)
     await slow
     expect(made).toBeGreaterThan(3)
     const again = openOnce(folder, now)
     expect(again.codes()).toEqual([])
-    const rerun = (id: string) => again.once.run(id, now, async () => 'twice')
+    const rerun = (id: string) => again.once.run(id, foreign(now), async () => 'twice')
     for (let i = 0; i < made; i++) expect(await rerun(`during-${i}`)).toBe('answer')
     for (let i = 0; i < 3000; i++) expect(await rerun(`before-${i}`)).toBe('answer')
     expect(await rerun('slow')).toBe('slow answer')

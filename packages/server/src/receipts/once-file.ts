@@ -195,6 +195,11 @@ export class OnceFile implements OnceJournal {
       this.#log.warn(`the last line of ${this.#path} was not written to its end; it is left out`, {
         code: 'used_log_torn',
       })
+    else if (since !== null && since > now)
+      this.#log.warn(
+        `${this.#path} was written by a clock that was ahead: receipts and reservations given out before this start are refused`,
+        { code: 'used_log_ahead' },
+      )
     const oldest = now - GOOD_FOR_MS
     return {
       since: damagedLine !== null || since === null ? now : Math.max(since, oldest),

@@ -12,7 +12,7 @@
  * Redis hears late changes nothing that came after it.
  */
 import { randomUUID } from 'node:crypto'
-import { GOOD_FOR_MS, NobodyKnows, NotDone, type Once, UnderWay } from './once.js'
+import { type GivenOut, GOOD_FOR_MS, NobodyKnows, NotDone, type Once, UnderWay } from './once.js'
 
 /** What is needed of ioredis. */
 export interface OnceRedis {
@@ -22,7 +22,8 @@ export interface OnceRedis {
 
 const CLAIMED_FOR_MS = 5000
 /** Work takes a few deadlines of the store: what began longer ago has ended, or was cut off. */
-const LONGEST_WORK_MS = 10_000
+const LEAST_WORK_MS = 10_000
+const DEADLINES_OF_WORK = 5
 const MOST_NOT_RUN = 10_000
 
 /** What is there, and how long it lives. */
@@ -34,6 +35,14 @@ if ARGV[2] == '' then redis.call('DEL', KEYS[1])
 else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
 return 1`
 
+/** The same, also where nothing is there: Redis has lost that it was begun, and it must not begin again. */
+const END = `
+local there = redis.call('GET', KEYS[1])
+if there and there ~= ARGV[1] then return 0 end
+if ARGV[2] == '' then redis.call('DEL', KEYS[1])
+else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+return 1`
+
 const BEGUN = '?!'
 const UNKNOWN = '?~'
 
@@ -41,6 +50,7 @@ export class OnceInRedis implements Once {
   readonly #redis: OnceRedis
   readonly #prefix: string
   readonly #deadlineMs: number
+  readonly #longestWorkMs: number
   readonly #instance = randomUUID()
   #attempts = 0
   readonly #running = new Map<string, Promise<string>>()
@@ -51,9 +61,10 @@ export class OnceInRedis implements Once {
     this.#redis = redis
     this.#prefix = prefix
     this.#deadlineMs = deadlineMs
+    this.#longestWorkMs = Math.max(LEAST_WORK_MS, DEADLINES_OF_WORK * deadlineMs)
   }
 
-  async run(id: string, _since: number, work: () => Promise<string>): Promise<string> {
+  async run(id: string, _given: GivenOut, work: () => Promise<string>): Promise<string> {
     const running = this.#running.get(id)
     if (running !== undefined) return running
     const answer = this.#run(`${this.#prefix}:once:${id}`, work).finally(() =>
@@ -70,12 +81,12 @@ export class OnceInRedis implements Once {
     if (known !== null) return known
     try {
       const answer = await work()
-      await this.#replace(key, begun, answer).catch(() => {})
+      await this.#replace(END, key, begun, answer).catch(() => {})
       return answer
     } catch (error) {
       const isNotDone = error instanceof NotDone
       if (isNotDone) this.#remember(begun)
-      await this.#replace(key, begun, isNotDone ? '' : UNKNOWN).catch(() => {})
+      await this.#replace(END, key, begun, isNotDone ? '' : UNKNOWN).catch(() => {})
       throw error
     }
   }
@@ -90,7 +101,8 @@ export class OnceInRedis implements Once {
       if (!found.startsWith('?')) return found
       // Until Redis has answered, it may be begun there.
       this.#remember(begun)
-      if (!(await this.#replace(key, found, begun))) throw new NotDone('the claim was lost')
+      if (!(await this.#replace(REPLACE, key, found, begun)))
+        throw new NotDone('the claim was lost')
       this.#notRun.delete(begun)
       return null
     } catch (cause) {
@@ -109,7 +121,9 @@ export class OnceInRedis implements Once {
     if (found === null) throw new NotDone('the claim was lost')
     if (!found.startsWith('?') || found.startsWith(`?${this.#instance}.`)) return found
     if (this.#notRun.has(found)) return found
-    if (found === UNKNOWN || (livesMs < GOOD_FOR_MS - LONGEST_WORK_MS && livesMs > CLAIMED_FOR_MS))
+    // The previous release marks what it has begun by its life alone.
+    const isBegun = found.startsWith(BEGUN) || livesMs > CLAIMED_FOR_MS
+    if (found === UNKNOWN || (isBegun && livesMs < GOOD_FOR_MS - this.#longestWorkMs))
       throw new NobodyKnows('it was begun, and whether it was done is not known')
     throw new UnderWay('it is under way')
   }
@@ -121,9 +135,9 @@ export class OnceInRedis implements Once {
     this.#notRun.delete(oldest!)
   }
 
-  /** Whether `before` was there. An empty `after` takes it away. */
-  async #replace(key: string, before: string, after: string): Promise<boolean> {
-    const reply = this.#redis.eval(REPLACE, 1, key, before, after, String(GOOD_FOR_MS))
+  /** What the script answers. An empty `after` takes away what is there. */
+  async #replace(script: string, key: string, before: string, after: string): Promise<boolean> {
+    const reply = this.#redis.eval(script, 1, key, before, after, String(GOOD_FOR_MS))
     return (await this.#within(reply)) === 1
   }
 

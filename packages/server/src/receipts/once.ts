@@ -24,9 +24,19 @@ export class Forgotten extends Error {}
 export interface Once {
   /**
    * Runs `work` unless it was run under this id before; its answer, or the first one's. Work that throws
-   * NotDone may be run again. `since`: when the id was given out, in milliseconds since the epoch.
+   * NotDone may be run again.
    */
-  run(id: string, since: number, work: () => Promise<string>): Promise<string>
+  run(id: string, given: GivenOut, work: () => Promise<string>): Promise<string>
+}
+
+/** When an id was given out. A process numbers its own in order, so that no clock is needed to compare them. */
+export interface GivenOut {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** Its number; null where another process gave it out. */
+  readonly number: number | null
+  /** How many this process has given out so far. */
+  readonly count: number
 }
 
 /** Where claims and answers are kept over restarts. */
@@ -58,8 +68,12 @@ interface Used {
 export class OnceInMemory implements Once {
   #young = new Map<string, Used>()
   #old = new Map<string, Used>()
+  /** Ids of other processes that were given out before this time may be forgotten. It never goes back. */
   #youngSince: number
   #oldSince: number
+  /** Ids of this process below this number may be forgotten. */
+  #youngFrom = 0
+  #oldFrom = 0
   readonly #now: () => number
   readonly #journal: OnceJournal | null
 
@@ -83,22 +97,30 @@ export class OnceInMemory implements Once {
       for (const [id, { answer, at }] of used) yield [id, answer, at]
   }
 
-  async run(id: string, since: number, work: () => Promise<string>): Promise<string> {
+  async run(id: string, given: GivenOut, work: () => Promise<string>): Promise<string> {
     const now = this.#now()
-    if (now >= this.#youngSince + GOOD_FOR_MS || this.#young.size >= MOST) {
-      this.#old = this.#young
-      this.#oldSince = this.#youngSince
-      this.#young = new Map()
-      this.#youngSince = now
-    }
+    if (now >= this.#youngSince + GOOD_FOR_MS || this.#young.size >= MOST)
+      this.#startGeneration(now, given.count)
     const known = this.#young.get(id) ?? this.#old.get(id)
     if (known !== undefined) return known.promise
-    if (since < this.#oldSince) throw new Forgotten('it may have been used, and forgotten')
+    const { at, number } = given
+    const mayBeForgotten = number === null ? at < this.#oldSince : number < this.#oldFrom
+    if (mayBeForgotten) throw new Forgotten('it may have been used, and forgotten')
     this.#journal?.claimed(id, now)
     const used: Used = { promise: NOT_BEGUN, answer: null, at: now }
     this.#young.set(id, used)
     used.promise = this.#work(id, used, work)
     return used.promise
+  }
+
+  /** Forgets the old ones. `count`: how many this process has given out. */
+  #startGeneration(now: number, count: number): void {
+    this.#old = this.#young
+    this.#oldSince = this.#youngSince
+    this.#oldFrom = this.#youngFrom
+    this.#young = new Map()
+    this.#youngSince = Math.max(this.#youngSince, now)
+    this.#youngFrom = count
   }
 
   async #work(id: string, used: Used, work: () => Promise<string>): Promise<string> {

@@ -2,9 +2,12 @@ import { createLimiter, memoryStore } from '@sluice/limiter'
 import type { DecisionRecord } from '@sluice/limiter/transport'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Forgotten, GOOD_FOR_MS, OnceInMemory } from './once.js'
+import { Forgotten, type GivenOut, GOOD_FOR_MS, OnceInMemory } from './once.js'
 import { Seal } from './seal.js'
 import { Conflict, Vouchers } from './vouchers.js'
+
+/** Given out by another process. */
+const foreign = (at: number) => ({ at, number: null, count: 0 })
 
 const SECRET = Buffer.alloc(16, 7)
 
@@ -42,9 +45,9 @@ describe('once', () => {
     const work = async () => String(++runs)
     expect(
       await Promise.all([
-        once.run('a', 1000, work),
-        once.run('a', 1000, work),
-        once.run('b', 1000, work),
+        once.run('a', foreign(1000), work),
+        once.run('a', foreign(1000), work),
+        once.run('b', foreign(1000), work),
       ]),
     ).toEqual(['1', '1', '2'])
   })
@@ -52,19 +55,93 @@ describe('once', () => {
   it('remembers for an hour at least', async () => {
     let now = 1e12
     const once = new OnceInMemory(() => now)
-    await once.run('a', now, async () => 'first')
+    await once.run('a', foreign(now), async () => 'first')
     const started = now
     for (; now < started + GOOD_FOR_MS; now += 600_000)
-      expect(await once.run('a', started, async () => 'second')).toBe('first')
+      expect(await once.run('a', foreign(started), async () => 'second')).toBe('first')
   })
 
   it('does not run again what it may have forgotten', async () => {
     let now = 1e12
     const once = new OnceInMemory(() => now)
-    await once.run('a', now, async () => 'first')
+    await once.run('a', foreign(now), async () => 'first')
     now++
-    for (let i = 0; i < 200_001; i++) await once.run(`flood-${i}`, now, async () => '')
-    await expect(once.run('a', now - 1, async () => 'second')).rejects.toThrow(Forgotten)
+    for (let i = 0; i < 200_001; i++) await once.run(`flood-${i}`, foreign(now), async () => '')
+    await expect(once.run('a', foreign(now - 1), async () => 'second')).rejects.toThrow(Forgotten)
+  })
+})
+
+describe('once, under a clock that jumps', () => {
+  const HOUR = GOOD_FOR_MS
+
+  it('honours what this process gives out after the clock has stepped back', async () => {
+    let now = 1e12 + 24 * HOUR
+    const once = new OnceInMemory(() => now)
+    const run = (number: number, at: number) =>
+      once.run(`own-${number}`, { at, number, count: number + 1 }, async () => 'done')
+    expect(await run(0, now)).toBe('done')
+    now = 1e12
+    expect(await run(1, now)).toBe('done')
+    now += 3 * HOUR
+    expect(await run(2, now)).toBe('done')
+  })
+
+  it('never runs an id twice, and refuses none that is young', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.oneof(
+            fc.record({ jumpMs: fc.integer({ min: -30 * HOUR, max: 30 * HOUR }) }),
+            fc.record({ again: fc.nat(50) }),
+            fc.constant({ give: true as const }),
+          ),
+          { maxLength: 120 },
+        ),
+        async (steps) => {
+          let now = 1e12
+          const once = new OnceInMemory(() => now)
+          const given: { at: number; runs: number }[] = []
+          const use = async (number: number) => {
+            const { at } = given[number]!
+            const origin = { at, number, count: given.length }
+            await once.run(`own-${number}`, origin, async () => String(++given[number]!.runs))
+          }
+          for (const step of steps) {
+            if ('jumpMs' in step) now += step.jumpMs
+            else if ('give' in step) {
+              given.push({ at: now, runs: 0 })
+              await use(given.length - 1)
+            } else if (given.length > 0)
+              await use(step.again % given.length).catch((error) => {
+                if (!(error instanceof Forgotten)) throw error
+              })
+          }
+          expect(given.every(({ runs }) => runs === 1)).toBe(true)
+        },
+      ),
+    )
+  })
+
+  it('passes the numbers of its own receipts on, and none of another process', async () => {
+    const seen: unknown[] = []
+    const once = {
+      run: (_id: string, from: GivenOut, work: () => Promise<string>) => {
+        seen.push(from)
+        return work()
+      },
+    }
+    const make = () => new Vouchers({ secret: SECRET, once, now: () => 0 })
+    const [own, other] = [make(), make()]
+    const limiter = createLimiter({ rules: { a: { scope: 'user', limits: '9/d fixed' } } })
+    const take = () => limiter.decide({ subject: { user: 'ada' } }) as unknown as DecisionRecord
+    const receipts = [own.receiptOf(take())!, own.receiptOf(take())!, other.receiptOf(take())!]
+    for (const receipt of receipts) await own.refund(limiter, receipt, null)
+    const at = expect.any(Number)
+    expect(seen).toEqual([
+      { at, number: 0, count: 2 },
+      { at, number: 1, count: 2 },
+      { at, number: null, count: 2 },
+    ])
   })
 })
 

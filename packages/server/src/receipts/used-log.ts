@@ -1,8 +1,8 @@
 /**
  * The text of `used.log`: a head with the time since which it is complete, then one line per claim,
  * answer and release. After each comes a line with `#` and a CRC-32 that continues from the one before, so
- * that a line that is damaged, missing or moved is noticed. Version 1 has no checksums; a release that only
- * knows that one passes over them, so it can be gone back to.
+ * that a line that is damaged, missing or moved is noticed. Version 1 has no checksums; a release that knows
+ * only version 1 ignores them, so going back to it works.
  */
 import { crc32 } from 'node:zlib'
 
@@ -63,10 +63,13 @@ export function readUsedLog(text: string): ReadUsedLog {
   for (let i = 1; i < lines.length && damagedLine === null; i++)
     if (!use(read(lines[i]!))) damagedLine = i + 1
   // A whole line whose line break is missing or damaged counts: it may have been acted on.
-  const isTorn =
+  const isCut =
     damagedLine === null &&
     rest !== '' &&
     (isVersion1 || !use(read(rest) ?? read(rest.slice(0, -1))))
+  // No line holds zeros: a disk that lost what was written left them, and maybe lost lines that were acted on.
+  if (isCut && rest.includes('\0')) damagedLine = lines.length + 1
+  const isTorn = isCut && damagedLine === null
   return { since: head, entries: [...kept.values()], damagedLine, isTorn }
 }
 

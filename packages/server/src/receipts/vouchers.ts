@@ -166,7 +166,10 @@ export class Vouchers {
   ): Promise<T> {
     const amounts = Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1))
     const asked = JSON.stringify([kind, amounts])
-    const first = await this.#once.run(id, decidedAtMs, async () =>
+    const isOwn = id.startsWith(this.instance)
+    const number = isOwn ? Number(id.slice(this.instance.length)) : null
+    const given = { at: decidedAtMs, number, count: this.#count }
+    const first = await this.#once.run(id, given, async () =>
       JSON.stringify([asked, await work(receipt)]),
     )
     const [before, answer] = JSON.parse(first) as [string, T]

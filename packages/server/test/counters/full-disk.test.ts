@@ -8,6 +8,9 @@ import { NotRecorded, OnceInMemory } from '../../src/receipts/once.js'
 import { OnceFile } from '../../src/receipts/once-file.js'
 import { startService } from '../service.js'
 
+/** Given out by another process. */
+const foreign = (at: number) => ({ at, number: null, count: 0 })
+
 const disk = mkdtempSync(join(tmpdir(), 'sluice-full-'))
 const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk])
 const isMounted = mounted.status === 0
@@ -90,23 +93,23 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     // Room for a claim in the last page, and not for a long answer.
     const path = join(folder, 'used.log')
     for (let i = 0; statSync(path).size % PAGE < PAGE - 1000; i++)
-      await once.run(`before-${i}`, now, async () => 'short')
+      await once.run(`before-${i}`, foreign(now), async () => 'short')
     fill()
     const answer = 'long '.repeat(2 * PAGE)
-    expect(await once.run('long', now, async () => answer)).toBe(answer)
-    expect(await once.run('long', now, async () => 'twice')).toBe(answer)
+    expect(await once.run('long', foreign(now), async () => answer)).toBe(answer)
+    expect(await once.run('long', foreign(now), async () => 'twice')).toBe(answer)
     await expect(
       (async () => {
-        for (let i = 0; ; i++) await once.run(`after-${i}`, now, async () => 'short')
+        for (let i = 0; ; i++) await once.run(`after-${i}`, foreign(now), async () => 'short')
       })(),
     ).rejects.toThrow(NotRecorded)
     rmSync(ballast)
-    await once.run('next', now, async () => 'short')
+    await once.run('next', foreign(now), async () => 'short')
     file.close()
     const reopened = new OnceFile(folder, now, log)
     const again = new OnceInMemory(() => now, reopened)
-    expect(await again.run('long', now, async () => 'twice')).toBe(answer)
-    expect(await again.run('before-0', now, async () => 'twice')).toBe('short')
+    expect(await again.run('long', foreign(now), async () => 'twice')).toBe(answer)
+    expect(await again.run('before-0', foreign(now), async () => 'twice')).toBe('short')
     reopened.close()
   })
 })

@@ -1,4 +1,5 @@
 /** A receipt is honoured once, also where Redis answers late, and what is not known is said to be not known. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, type Limiter } from '@sluice/limiter'
 import { ioredisClusterOptions, ioredisOptions, redisStore } from '@sluice/limiter/redis'
 import type { DecisionRecord } from '@sluice/limiter/transport'
@@ -17,6 +18,9 @@ import { GOOD_FOR_MS, NobodyKnows, NotDone, UnderWay } from '../../src/receipts/
 import { OnceInRedis } from '../../src/receipts/once-in-redis.js'
 import { Vouchers } from '../../src/receipts/vouchers.js'
 import { startService } from '../service.js'
+
+/** Given out by another process. */
+const foreign = (at: number) => ({ at, number: null, count: 0 })
 
 const HOST = '127.0.0.1'
 const SECRET = Buffer.alloc(16, 7)
@@ -228,18 +232,42 @@ describe.each(Object.keys(SETTINGS))('over %s', (name) => {
     expect(await left(other, user, '/0')).toBe(10)
   })
 
+  it('what ended is recorded also where a failover has lost that it was begun', async () => {
+    const { slow, other, direct, prefix } = await twoInstances(name)
+    const lose = (id: string) => direct.del(`${prefix}:once:${id}`)
+    const done = slow.once.run('done', foreign(0), async () => {
+      await lose('done')
+      return 'first'
+    })
+    expect(await done).toBe('first')
+    const unknown = slow.once.run('unknown', foreign(0), async () => {
+      await lose('unknown')
+      throw new NobodyKnows('it may have been done')
+    })
+    expect(await refusal(unknown)).toBe(NobodyKnows)
+    const again = (id: string) => lasting(() => other.once.run(id, foreign(0), async () => 'twice'))
+    expect([await again('done'), await again('unknown')]).toEqual(['first', NobodyKnows])
+  })
+
   it('what is begun elsewhere is under way at first, and then not known', async () => {
     const { slow, other, direct, prefix } = await twoInstances(name)
     let finish = (_answer: string) => {}
-    const work = slow.once.run('x', 0, () => new Promise((resolve) => (finish = resolve)))
-    const again = () => refusal(other.once.run('x', 0, async () => 'twice'))
+    const work = slow.once.run('x', foreign(0), () => new Promise((resolve) => (finish = resolve)))
+    const again = () => refusal(other.once.run('x', foreign(0), async () => 'twice'))
     await until(
       'it is begun',
       async () => (await direct.get(`${prefix}:once:x`))?.startsWith('?!') === true,
     )
     expect(await again()).toBe(UnderWay)
-    await direct.pexpire(`${prefix}:once:x`, GOOD_FOR_MS - 11_000)
+    await direct.pexpire(`${prefix}:once:x`, GOOD_FOR_MS - 30_000)
     expect(await again()).toBe(NobodyKnows)
+    // Work over a slow store may take longer than that.
+    const patient = new OnceInRedis(direct, prefix, 10_000)
+    expect(await refusal(patient.run('x', foreign(0), async () => 'twice'))).toBe(UnderWay)
+    // Also in its last seconds it is not taken for a claim.
+    await direct.pexpire(`${prefix}:once:x`, 3000)
+    expect(await again()).toBe(NobodyKnows)
+    await direct.pexpire(`${prefix}:once:x`, GOOD_FOR_MS)
     finish('first')
     expect(await work).toBe('first')
     expect(await again()).toBe('first')
@@ -247,6 +275,40 @@ describe.each(Object.keys(SETTINGS))('over %s', (name) => {
 })
 
 describe('over a cluster', () => {
+  it('an answer whose record may be kept is replayed only with what it took', async () => {
+    const { client, direct, proxies } = await SETTINGS['a cluster']!()
+    const prefix = `receipts-${count++}`
+    const limiterOver = (each: Client) => {
+      const limiter: Limiter = createLimiter({
+        rules: {
+          a: { scope: 'user', limits: '10/h fixed', failure_mode: 'closed' },
+          b: { scope: 'org', limits: '10/h fixed', failure_mode: 'closed' },
+        },
+        store: redisStore(each, { prefix, deadlineMs: DEADLINE_MS }),
+      })
+      cleanups.push(() => limiter.close())
+      return limiter
+    }
+    const [slow, other] = [limiterOver(client), limiterOver(direct)]
+    for (let n = 0; n < 2; n++) {
+      const subject = { user: `kept${count}u`, org: `kept${count++}o` }
+      await until('the store answers', async () => !(await slow.peek({ subject })).degraded)
+      // The record names both, and goes into one slot once both have taken.
+      for (const proxy of proxies) proxy.stallAfter(`["${subject.user}","${subject.org}"]`)
+      const request = { subject, cost: 2, idempotencyKey: subject.user }
+      expect((await slow.check(request)).degradedReason).toBe('store_timeout')
+      expect(proxies.filter(({ isStalled }) => isStalled)).toHaveLength(1)
+      // The record has a deadline of its own.
+      await sleep(2 * DEADLINE_MS)
+      for (const proxy of proxies) await proxy.pass()
+      await until('the store answers', async () => !(await slow.peek({ subject })).degraded)
+      const again = await other.check(request)
+      expect([again.allowed, again.replayed]).toEqual([true, true])
+      const { limits } = await other.peek({ subject })
+      expect(limits.map(({ remaining }) => remaining)).toEqual([8, 8])
+    }
+  })
+
   it('a refund of which a part was done is not said to be not done', async () => {
     const { client } = await SETTINGS['a cluster']!()
     const [{ admin }] = cluster.servers as [RedisServer]
@@ -293,15 +355,17 @@ rules:
       rules: RULES_FILE,
       flags: { redis: proxy.url, 'redis-deadline': String(DEADLINE_MS) },
     })
+    const isBack = () =>
+      until('the store answers', async () => {
+        const quota = { subject: { user: 'x' }, resource: '/few' }
+        return (await service.post('/v1/quota', quota)).body.degraded !== true
+      })
     const stalled = async (user: string, path: string, body: object) => {
       proxy.stallAfter(user)
       const { status, body: answer } = await service.post(path, body)
       expect([path, status, proxy.isStalled]).toEqual([path, 409, true])
       await proxy.pass()
-      await until('the store answers', async () => {
-        const quota = { subject: { user: 'x' }, resource: '/few' }
-        return (await service.post('/v1/quota', quota)).body.degraded !== true
-      })
+      await isBack()
       return [path, status, answer.error?.code]
     }
     const check = async (user: string, resource: string) =>
@@ -310,14 +374,24 @@ rules:
     const { receipt } = await check('http0x', '/few')
     const { reservation } = (await service.post('/v1/reserve', reserved)).body
     const { hold } = await check('http2x', '/jobs')
+    const own = { subject: { user: 'http5x' }, resource: '/jobs', hold: 'job' }
+    expect((await service.post('/v1/check', own)).status).toBe(200)
     const unknown = [
       await stalled('http0x', '/v1/refund', { receipt }),
       await stalled('http1x', '/v1/settle', { reservation, cost: 4 }),
       await stalled('http2x', '/v1/release', { hold }),
       await stalled('http3x', '/v1/refund', { subject: { user: 'http3x' }, resource: '/few' }),
       await stalled('http4x', '/v1/reset', { subject: { user: 'http4x' } }),
+      await stalled('http5x', '/v1/renew', own),
     ]
     expect(unknown).toEqual(unknown.map(([path]) => [path, 409, 'outcome_unknown']))
+    // A hold that was taken without the store: the store may have taken it too.
+    proxy.stallAfter('http5x')
+    const local = await check('http5x', '/jobs')
+    expect(local.degraded).toBe(true)
+    const released = await service.post('/v1/release', { hold: local.hold })
+    expect([released.status, released.body.error?.code]).toEqual([409, 'outcome_unknown'])
+    await proxy.pass()
     await service.stop()
     await proxy.stop()
   })
