@@ -45,6 +45,7 @@ describe('an error of the request', () => {
     ],
     ['.. after repeated slashes', request(['X-Sluice-Resource: /x//../login']), 'bad_request'],
     ['a backslash in a path', request(['X-Sluice-Resource: /x\\..\\login']), 'bad_request'],
+    ['a # in a path', request(['X-Sluice-Resource: /x#/login']), 'bad_request'],
     ['a bad method', request(['X-Sluice-Method: G E T']), 'bad_request'],
     ['a tab in a value', request(['X-Sluice-Scope-User: a\tb']), 'bad_request'],
     ['a control character', request(['X-Sluice-Scope-User: a\x01b']), 'bad_request'],
@@ -103,6 +104,34 @@ describe('an error of the request', () => {
       caller.send('no colon\r\n\r\n')
       expect(rawErrorOf(await caller.next())).toEqual([403, 'bad_request'])
       caller.socket.destroy()
+    },
+  )
+
+  it.each([true, false])(
+    'is that however the pieces of its head look, first and later on a connection; fast path: %s',
+    async (fast) => {
+      const one = await another({ flags: { 'fast-path': String(fast) } })
+      const heads = [
+        // A piece that looks like another request, and a line that is cut within its path.
+        ['GET /v1/auth HTTP/1.1\r\nHost: localhost\r\nX-User: ', 'A A A\r\nno colon\r\n\r\n'],
+        ['\r\n', 'GET /v1/a', 'uth HTTP/1.1\r\nHost: localhost\r\n', 'no colon\r\n\r\n'],
+      ]
+      for (const head of heads)
+        for (const before of [[], ['GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r', '\n']]) {
+          const caller = new RawCaller(one.connect())
+          caller.socket.setNoDelay()
+          for (const piece of before) {
+            caller.send(piece)
+            await wait(10)
+          }
+          if (before.length > 0) expect((await caller.next())?.status).toBe(200)
+          for (const piece of head) {
+            caller.send(piece)
+            await wait(10)
+          }
+          expect(rawErrorOf(await caller.next())).toEqual([403, 'bad_request'])
+          caller.socket.destroy()
+        }
     },
   )
 

@@ -110,15 +110,20 @@ describe.each([
 })
 
 describe('a connection with pipelined requests', () => {
-  it('that ends after its last byte is answered to the end, and closed', async () => {
-    const { begun, call } = await gated(true)
-    const caller = call()
-    caller.socket.end(GET.repeat(100))
-    const answering = setInterval(() => begun.splice(0).forEach((answer) => answer()), 1)
-    ends.push(() => clearInterval(answering))
-    for (let i = 0; i < 100; i++) expect((await caller.next())!.status).toBe(200)
-    expect(await caller.next()).toBeNull()
-  })
+  it.each([1, MOST_IN_PROGRESS, MOST_IN_PROGRESS + 1, 100])(
+    'that ends after its last byte is answered to the end, and closed: %i requests',
+    async (count) => {
+      const { begun, call } = await gated(true)
+      const caller = call()
+      caller.socket.end(GET.repeat(count))
+      await until('they have begun', () => begun.length >= Math.min(count, MOST_IN_PROGRESS))
+      await manyTurns()
+      const answering = setInterval(() => begun.splice(0).forEach((answer) => answer()), 1)
+      ends.push(() => clearInterval(answering))
+      for (let i = 0; i < count; i++) expect((await caller.next())!.status).toBe(200)
+      expect(await caller.next()).toBeNull()
+    },
+  )
 
   it('is ended where its answers are not read, on the ordinary path too', async () => {
     const service = await startService({ flags: { 'request-timeout': '500' } })

@@ -4,8 +4,8 @@ import type { Duplex } from 'node:stream'
 import { ServiceError } from '../../error-codes.js'
 import { errorReply } from '../../http/answers.js'
 import type { Reply } from '../../http/route.js'
-import type { AuthConnections } from './auth-connections.js'
 import { AUTH_PATH, type AuthErrors } from './auth-errors.js'
+import type { OrdinaryConnection } from './ordinary-connection.js'
 
 /**
  * A connection that is closed while its other side still sends may be reset, and the answer with it: what
@@ -13,21 +13,22 @@ import { AUTH_PATH, type AuthErrors } from './auth-errors.js'
  */
 const LINGER_MS = 2000
 
+const AUTH_LINE = new RegExp(`^[A-Z]+ ${AUTH_PATH}`)
+
 export interface ClientErrorParts {
   readonly authErrors: AuthErrors
-  readonly authConnections: AuthConnections
+  readonly connectionOf: (socket: Duplex) => OrdinaryConnection | undefined
 }
 
-export function refuseClient({ authErrors, authConnections }: ClientErrorParts) {
+export function refuseClient({ authErrors, connectionOf }: ClientErrorParts) {
   return (error: NodeJS.ErrnoException, socket: Duplex): void => {
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy()
       return
     }
     const said = inWords(error)
-    const { status, headers, text } = printed(
-      authConnections.has(socket) ? authErrors.reply(said) : errorReply(said),
-    )
+    const isAuth = AUTH_LINE.test(connectionOf(socket)?.requestLine ?? '')
+    const { status, headers, text } = printed(isAuth ? authErrors.reply(said) : errorReply(said))
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${text}`)
     socket.removeAllListeners('data')

@@ -13,6 +13,8 @@ import type { Duplex } from 'node:stream'
 /** Requests of one connection that are worked on at a time; further ones wait for their turn. */
 export const MOST_IN_PROGRESS = 8
 const END_OF_HEAD = '\r\n\r\n'
+/** Enough to tell the route. */
+const KEPT_OF_HEAD = 24
 
 /** What node:http adds to its sockets. */
 type HttpSocket = Duplex & { readonly _paused?: boolean }
@@ -20,7 +22,6 @@ type Listener = (...args: unknown[]) => void
 
 export class OrdinaryConnection {
   readonly #socket: HttpSocket
-  readonly #see: (piece: Buffer) => void
   /** node:http's own listeners. */
   #parse: Listener = () => undefined
   #end: Listener = () => undefined
@@ -32,15 +33,24 @@ export class OrdinaryConnection {
   #inProgress = 0
   /** The request that node:http read last. */
   #last: IncomingMessage | null = null
+  /** How the head that node:http was given last begins, and whether more of it is to come. */
+  #head = ''
+  #isInHead = false
   #isScheduled = false
   #isPaused = false
   #pending = ''
   #since = 0
 
-  /** `see` is shown every piece before node:http gets it: a head, or what follows one. */
-  constructor(socket: Duplex, see: (piece: Buffer) => void = () => undefined) {
+  constructor(socket: Duplex) {
     this.#socket = socket
-    this.#see = see
+  }
+
+  /**
+   * How the request line of the newest head begins: method and path, as far as they came. For requests
+   * that node:http refuses before it has parsed their head.
+   */
+  get requestLine(): string {
+    return this.#head.trimStart()
   }
 
   /** `serve` gives the socket to node:http, whose listeners for data and its end are put behind this. */
@@ -70,7 +80,8 @@ export class OrdinaryConnection {
       this.#inProgress++
       response.once('close', () => {
         this.#inProgress--
-        if (this.#waiting.length > 0 || this.#rest !== null || this.#isPaused) this.#schedule()
+        const isKeptWaiting = this.#waiting.length > 0 || this.#rest !== null || this.#hasEnded
+        if (isKeptWaiting || this.#isPaused) this.#schedule()
       })
       work()
     }
@@ -128,9 +139,7 @@ export class OrdinaryConnection {
       const end = rest.indexOf(END_OF_HEAD)
       const length = end < 0 ? rest.length : end + END_OF_HEAD.length
       this.#rest = length < rest.length ? rest.subarray(length) : null
-      const piece = rest.subarray(0, length)
-      this.#see(piece)
-      this.#parse.call(socket, piece)
+      this.#give(rest.subarray(0, length), end >= 0)
     }
     if (this.#isFull) return
     if (this.#hasEnded) {
@@ -140,6 +149,19 @@ export class OrdinaryConnection {
       this.#isPaused = false
       socket.resume()
     }
+  }
+
+  #give(piece: Buffer, endsHead: boolean): void {
+    const last = this.#last
+    if (!this.#isInHead && last?.complete !== false) {
+      this.#head = ''
+      this.#isInHead = true
+    }
+    if (this.#isInHead && this.requestLine.length < KEPT_OF_HEAD)
+      this.#head = this.requestLine + piece.toString('latin1', 0, KEPT_OF_HEAD)
+    this.#parse.call(this.#socket, piece)
+    // The end of a head may come in two pieces. Then node:http has read a request.
+    if (endsHead || this.#last !== last) this.#isInHead = false
   }
 
   /** A request whose body is still to come is not kept waiting for it. */

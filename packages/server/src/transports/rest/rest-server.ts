@@ -9,7 +9,6 @@ import type { TLSSocket } from 'node:tls'
 import type { Decisions } from '../../decisions.js'
 import type { OrdinaryAnswers } from '../../http/answers.js'
 import type { Gate } from '../../security/gate.js'
-import { AuthConnections } from './auth-connections.js'
 import type { AuthErrors } from './auth-errors.js'
 import { BodyBudget } from './body-budget.js'
 import { refuseClient, refuseExpectation } from './client-errors.js'
@@ -52,7 +51,6 @@ export class RestServer {
   readonly #listener: Server
   readonly #http: HttpServer
   readonly #fast: FastPath
-  readonly #authConnections = new AuthConnections()
   readonly #limits: ConnectionLimits
   readonly #sockets = new Set<Socket>()
   readonly #ordinary = new Map<Duplex, OrdinaryConnection>()
@@ -86,7 +84,7 @@ export class RestServer {
     this.#http.maxHeadersCount = 0
     // Callers who have finished sending are answered.
     Object.assign(this.#http, { httpAllowHalfOpen: true })
-    const errors = { authErrors, authConnections: this.#authConnections }
+    const errors = { authErrors, connectionOf: (socket: Duplex) => this.#ordinary.get(socket) }
     this.#http.on('clientError', refuseClient(errors))
     this.#http.on('checkExpectation', refuseExpectation(errors))
     // It watches the time-outs of its connections from when it listens; these it is given.
@@ -130,8 +128,7 @@ export class RestServer {
 
   /** Gives a connection to node:http. */
   #serve(socket: Duplex): void {
-    const see = (bytes: Buffer) => this.#authConnections.look(socket, bytes)
-    const connection = new OrdinaryConnection(socket, see)
+    const connection = new OrdinaryConnection(socket)
     this.#ordinary.set(socket, connection)
     socket.once('close', () => this.#ordinary.delete(socket))
     connection.begin(() => this.#http.emit('connection', socket))
