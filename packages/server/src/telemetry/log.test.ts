@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Log } from './log.js'
 
-/** Control characters of both sets, line separators, and marks that turn text around. */
+/** Control characters of both sets, line separators, marks that turn text around, invisible characters. */
 const HOSTILE = [
   ...Array.from({ length: 0x20 }, (_, i) => i),
   ...Array.from({ length: 0x21 }, (_, i) => 0x7f + i),
@@ -10,7 +10,13 @@ const HOSTILE = [
   0x200f,
   ...Array.from({ length: 7 }, (_, i) => 0x2028 + i),
   ...Array.from({ length: 4 }, (_, i) => 0x2066 + i),
-].map((code) => String.fromCharCode(code))
+  0xad,
+  0x200b,
+  0x2060,
+  0xfeff,
+  0xfff9,
+  0xe0041,
+].map((code) => String.fromCodePoint(code))
 
 describe.each([false, true])('a line of the log, on a terminal: %s', (isTerminal) => {
   it.each(HOSTILE)('has %j escaped in its message, fields and their names', (character) => {

@@ -32,11 +32,18 @@ export interface LogOptions {
 
 const STYLES = { debug: 'dim', info: 'cyan', warn: 'yellow', error: 'red' } as const
 
-/** Nothing in a line may pass for another line, for a terminal's commands, or turn the text around. */
-const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
+/**
+ * Nothing in a line may pass for another line or for a terminal's commands, turn the text around, or be there
+ * without being seen: `admin` with an invisible character is another name.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
 function printable(text: string): string {
-  return text.replace(UNPRINTABLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replace(UNPRINTABLE, (c) =>
+    Array.from({ length: c.length }, (_, i) => c.charCodeAt(i))
+      .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
+      .join(''),
+  )
 }
 
 export class Log {

@@ -51,8 +51,9 @@ export interface Readings {
   readonly connections: () => number
   readonly supply: () => SupplyReading
   readonly store: () => StoreReading | null
-  /** Keys and bytes of the counters in memory; null where they are elsewhere. */
+  /** How often the clock that decides stepped back by more than a minute. */
   readonly clockStepsBack: () => number
+  /** Keys and bytes of the counters in memory; null where they are elsewhere. */
   readonly memory: () => { keys: number; bytes: number; evicted: number } | null
   /** The hottest row of each of the hottest rules. */
   readonly hot: () => readonly { namespace: string; rule: string; perSecond: number }[]
