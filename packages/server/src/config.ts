@@ -125,7 +125,7 @@ export const SETTINGS = {
   'max-keys': usually(
     1_000_000,
     whole(1, 2 ** 31),
-    'counters in memory from which on each new one evicts another of its rule; a rule may always have its fair part, so there may be more',
+    'keys kept in memory; above it a new key evicts another of its rule. Each rule may keep a fair part, so the number can be somewhat higher',
   ),
   'document-bytes': usually(
     DOCUMENT_LIMITS.mostBytes,

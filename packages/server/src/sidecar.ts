@@ -10,6 +10,8 @@ export const SIDECAR_STANDARDS: Standards = { leases: 'on', rules: 'feed' }
 export const NOT_OF_A_SIDECAR = [
   'database',
   'max-keys',
+  'document-bytes',
+  'document-depth',
   'audit-days',
   'violations-days',
   'usage-days',

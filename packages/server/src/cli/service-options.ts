@@ -16,6 +16,8 @@ const GROUPS: Readonly<Record<string, readonly Name[]>> = {
     'database',
     'data',
     'max-keys',
+    'document-bytes',
+    'document-depth',
   ],
   'Kept in the database:': ['audit-days', 'violations-days', 'usage-days', 'usage-history-days'],
   'Listening:': ['host', 'port', 'socket', 'tls-cert', 'tls-key', 'tls-client-ca'],
@@ -26,7 +28,7 @@ const GROUPS: Readonly<Record<string, readonly Name[]>> = {
     'drain-delay',
     'fast-path',
   ],
-  'Answers and logs:': ['headers', 'log-level', 'dev'],
+  'Requests, answers and logs:': ['auth-headers', 'headers', 'log-level', 'dev'],
 }
 
 /** Options of every command that say nothing to a server that is started here. */
@@ -41,7 +43,8 @@ export function addServiceOptions(
   addConfig(command.configureHelp({ showGlobalOptions: false }))
   for (const name of Object.keys(SETTINGS) as Name[]) {
     if (isSecret(name) || without.includes(name)) continue
-    const [group = 'More:'] = Object.entries(GROUPS).find(([, names]) => names.includes(name)) ?? []
+    const group = Object.keys(GROUPS).find((each) => GROUPS[each]!.includes(name))
+    if (group === undefined) throw new Error(`${name} is in no group of the help`)
     command.addOption(settingOption(name, own).helpGroup(group))
   }
   return command.addHelpText(

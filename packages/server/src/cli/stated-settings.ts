@@ -29,7 +29,7 @@ export function settingOption(name: keyof typeof SETTINGS, own: OwnSettings = {}
   const flag = kind.placeholder === null ? `--${name}` : `--${name} <${kind.placeholder}>`
   const standard =
     standardOf(name, own.standards ?? {}) ?? ('standard' in more ? more.standard : false)
-  const shown = standard === false ? '' : ` (${String(standard)})`
+  const shown = standard === false ? '' : ` (${String(standard) || 'none'})`
   return new Option(flag, `${own.help?.[name] ?? help}${shown} [${variableOf(name)}]`)
 }
 
