@@ -24,8 +24,11 @@ describe('an instance whose clock is wrong', () => {
     const rules = {
       a: { scope: 'user', limits: ['3/min', '4/h exact', '5 per calendar day', '6/h fixed'] },
     } as const
-    const right = createLimiter({ rules, store: redisStore(client, { prefix }) })
-    const store = redisStore(client, { prefix })
+    const right = createLimiter({
+      rules,
+      store: redisStore(client, { prefix, deadlineMs: 10_000 }),
+    })
+    const store = redisStore(client, { prefix, deadlineMs: 10_000 })
     const wrong = createLimiter({ rules, store, clock: () => Date.now() + offMs })
     const answers = []
     for (const limiter of [right, wrong, wrong, right, wrong])
@@ -49,7 +52,7 @@ describe('an instance whose clock is wrong', () => {
     const rules = (limits: '10/min' | '5/min') => ({ rules: { a: { scope: 'user', limits } } })
     const limiter = createLimiter({
       ...rules('10/min'),
-      store: redisStore(client, { prefix }),
+      store: redisStore(client, { prefix, deadlineMs: 10_000 }),
       clock: () => Date.now() - 3_600_000,
     })
     for (let i = 0; i < 4; i++) await limiter.check({ subject })

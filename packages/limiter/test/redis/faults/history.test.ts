@@ -25,6 +25,7 @@ function answer(at: number, fields: Partial<Answer> = {}): Answer {
     answeredWall: START + at + 1,
     resource: 'bucket',
     key: 'hot',
+    breaker: { before: 'closed', after: 'closed' },
     allowed: true,
     degraded: null,
     decidedAt: (START + at) * 1000,
@@ -147,12 +148,23 @@ describe('a history with', () => {
   it('a breaker that does not open, does not stay open, or opens again for nothing', () => {
     const [open, failed] = [{ degraded: 'breaker_open' }, { degraded: 'store_unreachable' }]
     const kept = [answer(0, failed), answer(1, open), answer(9000, open), answer(10_001)]
-    expect(brokenBreakers(history(kept))).toEqual([])
-    const probes = [1000, 2000, 4000, 8000].map((at) => answer(at, failed))
-    expect(brokenBreakers(history([answer(1, open), ...probes]))).toEqual([])
-    const asking = Array.from({ length: 10 }, (_, i) => answer(2 + 20 * i, failed))
-    expect(brokenBreakers(history([answer(1, open), ...asking]))).not.toEqual([])
-    expect(brokenBreakers(history(asking))).toEqual([])
+    const isOpen = { before: 'open', after: 'open' } as const
+    const probes = { before: 'open', after: 'half_open' } as const
+    const halfOpen = { before: 'half_open', after: 'half_open' } as const
+    const well = [
+      answer(0, { ...open, breaker: isOpen }),
+      answer(1, { ...failed, breaker: probes }),
+      answer(2, { ...failed, breaker: halfOpen, answered: 9 }),
+      answer(3, { ...open, breaker: halfOpen }),
+      answer(9, { breaker: halfOpen }),
+      answer(10, failed),
+    ]
+    expect(brokenBreakers(history(well))).toEqual([])
+    expect(brokenBreakers(history([answer(0, { ...failed, breaker: isOpen })]))).toHaveLength(1)
+    expect(brokenBreakers(history([answer(0, { breaker: isOpen })]))).toHaveLength(1)
+    const second = answer(3, { ...failed, breaker: halfOpen })
+    expect(brokenBreakers(history([...well, second]))).toHaveLength(1)
+    expect(brokenBreakers(history([...well, { ...second, worker: 1 }]))).toEqual([])
     expect(neverOpened(history(kept), 1)).toEqual([])
     expect(neverOpened(history(kept), 2)).toHaveLength(1)
     const again = history([...kept, answer(10_002, failed)])

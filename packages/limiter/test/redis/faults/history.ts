@@ -4,6 +4,7 @@
  * stalls by the instance's own clock that never goes back, walls and spans by the machine's.
  */
 import { readFileSync } from 'node:fs'
+import type { BreakerState } from '../../../src/resilience/breaker.js'
 import { LOAD, rulesOf } from './load.js'
 
 export interface Answer {
@@ -15,6 +16,8 @@ export interface Answer {
   readonly resource: string
   /** The key that was asked for, in every scope. */
   readonly key: string
+  /** The breaker when it was asked: just before, and once the store had been given it. */
+  readonly breaker: { readonly before: BreakerState; readonly after: BreakerState }
   readonly allowed: boolean
   readonly degraded: string | null
   /** Microseconds of the store's clock; of several calls the last one's. */
@@ -163,26 +166,18 @@ export function wrongByMode({ answers }: History): string[] {
   })
 }
 
-/** Milliseconds between two probes on average: clients reconnect, and the pause ends, at most so often. */
-const PROBE_EVERY_MS = 200
-/** The healthy nodes of a cluster may close it in between: then five more fail before it opens again. */
-const FIRST_PROBES = 8
-
-/** From when the breaker refused a request until the store answered one, few are sent in vain. */
+/** While the breaker is open nothing is sent; while it is half-open, one probe at a time. */
 export function brokenBreakers(history: History): string[] {
-  const opened = new Map<number, { at: number; sent: number }>()
   const found: string[] = []
-  for (const { worker, asked, degraded } of byTime(history)) {
-    const open = opened.get(worker)
-    if (degraded === null) opened.delete(worker)
-    else if (degraded === 'breaker_open') opened.set(worker, open ?? { at: asked, sent: 0 })
-    else if (open !== undefined && degraded !== 'store_returning') {
-      open.sent++
-      if (open.sent > FIRST_PROBES + (asked - open.at) / PROBE_EVERY_MS)
-        found.push(
-          `instance ${worker}: ${open.sent} sent within ${asked - open.at} ms after it opened`,
-        )
-    }
+  const probing = new Map<number, number>()
+  for (const { worker, asked, answered, breaker, degraded } of byTime(history)) {
+    if (degraded === 'breaker_open') continue
+    if (breaker.before === 'open' && breaker.after === 'open')
+      found.push(`instance ${worker}: asked at ${asked} ms though open (${degraded})`)
+    if (breaker.before !== 'half_open') continue
+    if (asked < (probing.get(worker) ?? 0))
+      found.push(`instance ${worker}: a second probe at ${asked} ms (${degraded})`)
+    probing.set(worker, answered)
   }
   return found
 }

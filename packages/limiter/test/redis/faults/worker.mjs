@@ -139,13 +139,16 @@ const recent = { degraded: 0, exact: 0 }
 
 async function ask(resource, subject) {
   const [asked, askedWall] = [performance.now(), Date.now()]
+  const before = store.health.breaker
   try {
-    const decision = await limiter.check({ subject, resource })
+    const deciding = limiter.check({ subject, resource })
+    const breaker = { before, after: store.health.breaker }
+    const decision = await deciding
     const times = { asked, answered: performance.now(), askedWall, answeredWall: Date.now() }
     const { allowed, degradedReason: degraded, decidedAt, reason, rule } = decision
     recent[degraded === null ? 'exact' : 'degraded']++
     const said = { allowed, degraded, decidedAt, reason, rule }
-    record('answer', { ...times, resource, key: Object.values(subject)[0], ...said })
+    record('answer', { ...times, resource, key: Object.values(subject)[0], breaker, ...said })
   } catch (error) {
     fault('rejected', error)
   }
