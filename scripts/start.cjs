@@ -1,6 +1,7 @@
 // `npm start`. Old syntax on purpose: it must run far enough on any Node to say which one is needed.
 'use strict'
 var childProcess = require('child_process')
+var fs = require('fs')
 var path = require('path')
 
 var WANTED = [20, 19]
@@ -16,12 +17,25 @@ if (version[0] < WANTED[0] || (version[0] === WANTED[0] && version[1] < WANTED[1
   process.exit(2)
 }
 
-// A signal to npm ends npm and its shell and does not reach this process, which notices that its parent
-// is gone. One that was started otherwise may outlive its parent.
-var parent = process.ppid
+// A signal to npm ends npm, and not all of them end its shell. None reaches this process, which notices that
+// the shell or npm is gone. One that was started otherwise may outlive its parent.
 var isOfNpm = process.env.npm_lifecycle_event === 'start'
+var shell = process.ppid
+var npm = parentOf(shell)
 function isOrphan() {
-  return isOfNpm && process.ppid !== parent
+  var now = parentOf(shell)
+  return isOfNpm && (process.ppid !== shell || (npm !== null && now !== null && now !== npm))
+}
+/** Null where that cannot be known: on Linux alone it can. */
+function parentOf(pid) {
+  try {
+    var stat = fs.readFileSync('/proc/' + pid + '/stat', 'utf8')
+    // The name, which comes first, may have spaces and brackets.
+    return stat.slice(stat.lastIndexOf(')')).split(' ')[2]
+    // oxlint-disable-next-line no-unused-vars -- old Nodes cannot read a catch without it
+  } catch (error) {
+    return null
+  }
 }
 
 var root = path.join(__dirname, '..')

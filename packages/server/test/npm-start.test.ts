@@ -60,12 +60,15 @@ const health = (port: number) =>
 const isAnswering = (port: number) => health(port).then(Boolean, () => false)
 
 describe('a server that npm start runs', () => {
-  it('stops when npm alone is told to end', async () => {
-    const { child, port } = await start('npm', ['start', '--'])
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-    await until('the server has ended', async () => !(await isAnswering(port)), 15_000)
-  })
+  it.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
+    'stops when npm alone gets %s',
+    async (signal) => {
+      const { child, port } = await start('npm', ['start', '--'])
+      child.kill(signal)
+      await once(child, 'exit')
+      await until('the server has ended', async () => !(await isAnswering(port)), 15_000)
+    },
+  )
 
   it('goes on while npm does, also without a terminal', async () => {
     const { child, port } = await start('nohup', ['npm', 'start', '--'])
