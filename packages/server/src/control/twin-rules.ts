@@ -18,8 +18,9 @@ interface Other extends Record<string, unknown> {
   readonly place: string
 }
 
-/** Paths that normalising may change. Others are their own normal form. */
-const UNUSUAL_PATH = `resource ~ '^/' AND resource ~ '//|/\\.|./$|[^A-Za-z0-9_.~!$&''()*+,;=:@/-]|[A-Z]'`
+/** Paths that normalising may change: $11 says whether case is folded. Others are their own normal form. */
+const UNUSUAL_PATH = `resource ~ '^/' AND (resource ~ '//|/\\.|./$|[^A-Za-z0-9_.~!$&''()*+,;=:@/-]'
+  OR ($11 AND resource ~ '[A-Z]'))`
 
 /** Writers come one after the other, so a rule that is not there now will not be when this one is done. */
 export async function refuseTwins(
@@ -49,6 +50,7 @@ export async function refuseTwins(
       row.tier,
       row.methods?.join('|') ?? null,
       row.shadow,
+      normalize.foldCase,
     ],
   )
   const isTwin = ({ name, place, resource }: Other) =>
