@@ -122,9 +122,9 @@ local function restartExtras(extras, written)
   return kept
 end
 
--- A row that a clock wrote which has since stepped back, further than counters bear by themselves, is started
--- anew, whether its request is allowed or not: else it would be so again and again. Receipts from before give
--- nothing because of the sums, leases because of the row's birth; the key lives on as long as they could.
+-- Restarts a row whose times lie ahead because the clock has since stepped back by more than the grace. It is
+-- done also for a denied request, so that it is done once. Receipts from before give nothing because of the
+-- sums, leases because of the row's birth; the key lives on as long as they could.
 local function restartIfAhead(rule, w, besides, rowKey)
   local ahead = w.found and w.written > now + GRACE
   for j = 1, rule.count do

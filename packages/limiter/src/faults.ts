@@ -16,7 +16,7 @@ export interface Fault {
   readonly length?: number
 }
 
-/** Faults of one document that are kept; nobody reads more, and each takes memory. */
+/** Faults that are kept of one document: more would only take memory. */
 const MOST_FAULTS = 100_000
 
 /** A list that takes no more than so many. */

@@ -49,7 +49,7 @@ const LIMITS: readonly LimitsInput[] = [
 
 const VALUE = 'x'
 const STEPS = 120
-/** Mostly further than counters bear by themselves. */
+/** Mostly by more than the 60 s after which rows are restarted. */
 const LONG_STEP_US = 4_000_000_000
 
 /** What was admitted too much at most, in a history drawn from the seed. */

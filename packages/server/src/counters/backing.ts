@@ -48,7 +48,7 @@ function clockSteppedBack(log: Log): () => void {
     if (isSaid) return
     isSaid = true
     log.warn(
-      'the clock that decides stepped back by more than a minute: counters it wrote in the time ahead start anew, with what was used of them',
+      'the clock stepped back by more than a minute: counters with later times are restarted and keep what was used',
       { code: 'clock_stepped_back' },
     )
   }

@@ -1,4 +1,4 @@
-/** A row that was written by a clock which has since stepped back, further than counters bear by themselves. */
+/** Restarts a row whose times lie ahead because the clock has since stepped back by more than 60 s. */
 import { RESET } from '../../algorithms/algorithm.js'
 import { isHeldTooLong, restart } from '../../algorithms/clock-steps.js'
 import type { Holds } from '../../algorithms/concurrency.js'
