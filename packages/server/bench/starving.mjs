@@ -13,7 +13,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 
 export const title = 'the longest wait of a check while others ask for a great deal'
 export const cases = [
-  { row: 'nobody else asks', kind: 'none' },
+  { row: 'no other load', kind: 'none' },
   { row: '10 connections, 5,000 pipelined GET /metrics each', kind: 'metrics' },
   { row: 'the same without a token', kind: 'stranger' },
   { row: 'the same, and answers are not read', kind: 'unread' },
@@ -50,7 +50,7 @@ function documentOf(kind) {
   return `{"scopes":[${unit.repeat(Math.floor(bytes / unit.length))}[]]}`
 }
 
-/** In a thread of its own: whoever measures must not wait for it. */
+/** In a thread of its own, so that the measurement does not wait for it. */
 async function attack({ port, kind }) {
   if (kind === 'none') return wait(LEAST_MS)
   if (['nested', 'nested15', 'rules'].includes(kind)) return put(port, documentOf(kind))
