@@ -39,6 +39,7 @@ export {
   SCOPE,
   TIER,
 } from './rules/words.js'
+export { keepConnected } from './store/redis/reconnects.js'
 export {
   ALLOWED,
   type Answer,

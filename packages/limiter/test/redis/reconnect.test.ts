@@ -4,6 +4,7 @@
  */
 import { EventEmitter, once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createLimiter, type Limiter } from '../../src/index.js'
@@ -14,7 +15,8 @@ import {
   type RedisClient,
   redisStore,
 } from '../../src/redis.js'
-import { onClusterChange } from '../../src/store/redis/reconnects.js'
+import { keepConnected, onClusterChange } from '../../src/store/redis/reconnects.js'
+import { FaultProxy } from './faults/fault-proxy.js'
 import { connected, connectedToCluster, START } from './over-redis.js'
 import { type Cluster, RedisServer, startCluster, until } from './servers.js'
 
@@ -179,6 +181,97 @@ describe('many stores over one client', () => {
     client.emit('ready')
     expect(first.store.health.breaker).toBe('half_open')
     expect(second!.store.health.breaker).toBe('open')
+  })
+})
+
+describe('a primary that has become a replica and keeps its connections', () => {
+  it('is left for the one that its name leads to', async () => {
+    const replaced = await RedisServer.start()
+    cleanups.push(() => replaced.stop())
+    const proxy = await FaultProxy.start(replaced.port)
+    cleanups.push(() => proxy.stop())
+    const client = new Redis(proxy.url, ioredisOptions)
+    client.on('error', () => {})
+    cleanups.push(() => client.disconnect())
+    await once(client, 'ready')
+    const { limiter } = over(client)
+    expect((await limiter.check(ADA)).degraded).toBe(false)
+    await replaced.admin.replicaof('127.0.0.1', server.port)
+    proxy.redirect(server.port)
+    await until('it is answered', async () => !(await limiter.check(ADA)).degraded)
+  })
+
+  it('is left once a second at most, by each client for itself', () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    const [one, other] = [ioredisOptions.reconnectOnError, ioredisOptions.reconnectOnError]
+    const refused = new Error("READONLY You can't write against a read only replica.")
+    const inScript = new Error('ERR Error running script (call to f_1): -READONLY no')
+    expect(one(new Error('OOM command not allowed'))).toBe(false)
+    expect([one(refused), one(refused), other(inScript)]).toEqual([true, false, true])
+    vi.advanceTimersByTime(1000)
+    expect(one(inScript)).toBe(true)
+  })
+})
+
+describe('a Sentinel client that has ended', () => {
+  class Client extends EventEmitter {
+    readonly options = { sentinels: [{ host: 'h', port: 1 }] }
+    status = 'connecting'
+    manuallyClosing = false
+    connects = 0
+    async connect() {
+      this.connects++
+    }
+    end() {
+      this.status = 'end'
+      this.emit('end')
+    }
+  }
+
+  function kept(): Client {
+    vi.useFakeTimers()
+    const client = new Client()
+    keepConnected(client)
+    // Several stores may share it.
+    keepConnected(client)
+    return client
+  }
+
+  it('is connected again, each time', () => {
+    const client = kept()
+    for (const times of [1, 2]) {
+      client.emit('connecting')
+      client.end()
+      vi.runAllTimers()
+      expect(client.connects).toBe(times)
+    }
+  })
+
+  it('stays so where its owner has disconnected it, also a moment later', () => {
+    const client = kept()
+    client.manuallyClosing = true
+    client.end()
+    vi.runAllTimers()
+    expect(client.connects).toBe(0)
+    client.manuallyClosing = false
+    client.emit('connecting')
+    client.end()
+    client.manuallyClosing = true
+    vi.runAllTimers()
+    expect(client.connects).toBe(0)
+  })
+
+  it('stays so where it was connected, or is connecting again by itself', () => {
+    const client = kept()
+    client.emit('connect')
+    client.emit('close')
+    client.end()
+    vi.runAllTimers()
+    client.emit('connecting')
+    client.end()
+    client.status = 'connecting'
+    vi.runAllTimers()
+    expect(client.connects).toBe(0)
   })
 })
 

@@ -257,12 +257,24 @@ function isAlive(pid: number): boolean {
   }
 }
 
+export interface Sentinel {
+  readonly port: number
+  readonly admin: Redis
+  /** The server that this sentinel names. */
+  primary(): Promise<RedisServer>
+  /** Whether it is replacing the primary. It tells of the new one twice: when it is named, and when all is done. */
+  isReplacing(): Promise<boolean>
+  /** It answers nobody until it is resumed. */
+  pause(): void
+  resume(): void
+}
+
 export interface Sentinels {
   /** As `new Redis({ sentinels, name })` wants them. */
   readonly sentinels: readonly { host: string; port: number }[]
   readonly name: string
   readonly servers: readonly RedisServer[]
-  primary(): Promise<RedisServer>
+  readonly watchers: readonly Sentinel[]
   stop(): Promise<void>
 }
 
@@ -315,14 +327,21 @@ export async function startSentinels(): Promise<Sentinels> {
     sentinels: watchers.map(({ port }) => ({ host: HOST, port })),
     name,
     servers,
-    async primary() {
-      const address = (await watchers[0]!.admin.call(
-        'SENTINEL',
-        'GET-MASTER-ADDR-BY-NAME',
-        name,
-      )) as string[]
-      return servers.find(({ port }) => String(port) === address[1])!
-    },
+    watchers: watchers.map(({ port, admin, child }) => ({
+      port,
+      admin,
+      async primary() {
+        const address = await admin.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)
+        const [, named] = address as string[]
+        return servers.find((server) => String(server.port) === named)!
+      },
+      async isReplacing() {
+        const state = (await admin.call('SENTINEL', 'MASTER', name)) as string[]
+        return state[state.indexOf('flags') + 1]!.includes('failover_in_progress')
+      },
+      pause: () => void child.kill('SIGSTOP'),
+      resume: () => void child.kill('SIGCONT'),
+    })),
     async stop() {
       for (const { admin, child } of watchers) {
         admin.disconnect()

@@ -1,6 +1,7 @@
 /** Connections to the Redis of an address, with settings that are safe. */
 import type { Duplex } from 'node:stream'
 import { ioredisClusterOptions, ioredisOptions } from '@sluice/limiter/redis'
+import { keepConnected } from '@sluice/limiter/transport'
 import { AbstractConnector, Cluster, Redis } from 'ioredis'
 import type { RedisAddress } from './redis-address.js'
 
@@ -29,8 +30,8 @@ export function connectRedis(address: RedisAddress, socketTimeoutMs?: number): R
       ...ioredisClusterOptions,
       redisOptions: { ...ioredisClusterOptions.redisOptions, ...login },
     })
-  if (kind === 'sentinel')
-    return new Redis({
+  if (kind === 'sentinel') {
+    const client = new Redis({
       ...ioredisOptions,
       ...login,
       // Without these the client ignores `tls` here, and speaks in the clear to sentinels and servers.
@@ -39,5 +40,8 @@ export function connectRedis(address: RedisAddress, socketTimeoutMs?: number): R
       name: primary,
       db: database,
     })
+    keepConnected(client)
+    return client
+  }
   return new Redis({ ...ioredisOptions, ...login, ...hosts[0]!, db: database })
 }

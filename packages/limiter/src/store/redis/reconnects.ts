@@ -1,6 +1,7 @@
 /**
  * Says when a client has made a connection, or when other nodes of a cluster have become primaries. Each
- * client is listened to once, however many stores share it, and a closed store hears no more of it.
+ * client is listened to once, however many stores share it, and a closed store hears no more of it. A Sentinel
+ * client is kept connected through failovers.
  */
 
 interface Emitter {
@@ -63,4 +64,55 @@ function subscribe(
   return () => {
     own.delete(hear)
   }
+}
+
+/** A client of ioredis that asks sentinels for the primary. */
+interface SentinelClient extends Emitter {
+  readonly options?: { readonly sentinels?: unknown }
+  readonly status?: string
+  /** Its owner has disconnected it. */
+  readonly manuallyClosing?: boolean
+  /** `sentinels`: its connections to those that tell it of new primaries. */
+  readonly connector?: {
+    readonly failoverDetector?: { readonly sentinels?: readonly { client: Emitter }[] } | null
+  }
+  connect(): Promise<unknown>
+}
+
+const RECONNECT_MS = 50
+const keptConnected = new WeakSet<object>()
+
+/**
+ * Keeps a Sentinel client of ioredis connected through failovers; other clients are left alone.
+ *
+ * - It gives up for good where a sentinel tells of a new primary while the client is just asking for it: the old
+ *   connection is ended a second time, which the client takes for its owner's wish. It is connected again, unless
+ *   its owner has disconnected it.
+ * - It listens to sentinels over connections whose errors it writes to stderr. They are no trouble: others are
+ *   listened to.
+ */
+export function keepConnected(ioredis: object): void {
+  const client = ioredis as SentinelClient
+  if (!Array.isArray(client.options?.sentinels) || keptConnected.has(client)) return
+  keptConnected.add(client)
+  let isConnecting = client.status === 'connecting'
+  client.on?.('connecting', () => {
+    isConnecting = true
+  })
+  client.on?.('close', () => {
+    isConnecting = false
+  })
+  client.on?.('connect', () => {
+    isConnecting = false
+    for (const sentinel of client.connector?.failoverDetector?.sentinels ?? [])
+      sentinel.client.on?.('error', () => {})
+  })
+  client.on?.('end', () => {
+    if (!isConnecting) return
+    isConnecting = false
+    setTimeout(() => {
+      if (client.status === 'end' && client.manuallyClosing !== true)
+        client.connect().catch(() => {})
+    }, RECONNECT_MS)
+  })
 }

@@ -6,7 +6,13 @@
  */
 import type { EventEmitter } from 'node:events'
 import { SluiceError } from '../../errors.js'
-import { type ClusterClient, type ClusterNode, onClusterChange, onEvent } from './reconnects.js'
+import {
+  type ClusterClient,
+  type ClusterNode,
+  keepConnected,
+  onClusterChange,
+  onEvent,
+} from './reconnects.js'
 
 /** A script's reply: whole numbers, and texts as bytes. */
 export type Reply = readonly (number | Buffer)[]
@@ -41,6 +47,22 @@ function reconnectAfter(retries: number): number {
   return retries <= 1 ? 1 : Math.min(25 * 2 ** retries, 100)
 }
 
+/** Milliseconds between two connections that are given up because the server is a replica. */
+const REPLICA_PAUSE_MS = 1000
+
+/**
+ * Whether an error is a reason to connect again: the server has become a replica. Sentinel, or the name of the
+ * primary, leads to another one then, but the connection to the old one may stay open for ever.
+ */
+function leavesReplicas(): (error: Error) => boolean {
+  let leftAt = Number.NEGATIVE_INFINITY
+  return ({ message }) => {
+    if (!/\bREADONLY\b/.test(message) || performance.now() < leftAt + REPLICA_PAUSE_MS) return false
+    leftAt = performance.now()
+    return true
+  }
+}
+
 /** Safe for `new Redis(url, ioredisOptions)`, also with `sentinels`, whose word on a failover is heeded at once. */
 export const ioredisOptions = {
   retryStrategy: reconnectAfter,
@@ -50,6 +72,12 @@ export const ioredisOptions = {
   connectTimeout: 1000,
   socketTimeout: 1000,
   failoverDetector: true,
+  // A sentinel that hangs is passed over.
+  sentinelCommandTimeout: 1000,
+  /** Each client counts for itself. */
+  get reconnectOnError() {
+    return leavesReplicas()
+  },
 } as const
 
 /** Safe for `new Redis.Cluster(nodes, ioredisClusterOptions)`. */
@@ -117,7 +145,10 @@ function ioredisPort(client: Methods, isCluster: boolean): RedisPort {
   const run: RedisPort['run'] = (command, script, keys, args) =>
     (command === 'EVALSHA' ? evalsha : evaluate)(script, keys.length, ...keys, ...args)
   const onReconnect = (hear: () => void) => onEvent(client, 'ready', hear)
-  if (!isCluster) return { isCluster, run, onReconnect, findOwners() {} }
+  if (!isCluster) {
+    keepConnected(client)
+    return { isCluster, run, onReconnect, findOwners() {} }
+  }
   const cluster = client as unknown as ClusterClient
   connectEarly(cluster)
   return {

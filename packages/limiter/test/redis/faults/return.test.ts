@@ -75,23 +75,25 @@ const SETTINGS: Readonly<Record<string, () => Promise<Setting>>> = {
   },
   Sentinel: async () => {
     const service = await startSentinels()
-    const { sentinels, name, servers } = service
+    const { sentinels, name, servers, watchers } = service
     cleanups.push(() => service.stop())
     return {
       client: await ready(new Redis({ ...ioredisOptions, sentinels: [...sentinels], name })),
       async fail() {
-        const first = await service.primary()
+        const first = await watchers[0]!.primary()
         await first.kill()
         await firstWrite(
           servers.filter((server) => server !== first),
           'first',
         )
         const writes = performance.now()
-        void until('the sentinels name it', async () => (await service.primary()) !== first).then(
-          () =>
-            console.log(
-              `Sentinel names the new primary ${Math.round(performance.now() - writes)} ms after its first write`,
-            ),
+        void until(
+          'the sentinels name it',
+          async () => (await watchers[0]!.primary()) !== first,
+        ).then(() =>
+          console.log(
+            `Sentinel names the new primary ${Math.round(performance.now() - writes)} ms after its first write`,
+          ),
         )
       },
     }
