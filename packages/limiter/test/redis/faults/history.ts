@@ -166,18 +166,23 @@ export function wrongByMode({ answers }: History): string[] {
   })
 }
 
-/** While the breaker is open nothing is sent; while it is half-open, one probe at a time. */
+/**
+ * While the breaker is open nothing is sent; while it is half-open, one probe at a time, and one more where a
+ * beat was answered meanwhile: the second answer closes it.
+ */
 export function brokenBreakers(history: History): string[] {
   const found: string[] = []
-  const probing = new Map<number, number>()
-  for (const { worker, asked, answered, breaker, degraded } of byTime(history)) {
+  const probes = new Map<number, readonly Answer[]>()
+  for (const answer of byTime(history)) {
+    const { worker, asked, breaker, degraded } = answer
     if (degraded === 'breaker_open') continue
     if (breaker.before === 'open' && breaker.after === 'open')
       found.push(`instance ${worker}: asked at ${asked} ms though open (${degraded})`)
     if (breaker.before !== 'half_open') continue
-    if (asked < (probing.get(worker) ?? 0))
-      found.push(`instance ${worker}: a second probe at ${asked} ms (${degraded})`)
-    probing.set(worker, answered)
+    const underWay = (probes.get(worker) ?? []).filter(({ answered }) => asked < answered)
+    if (underWay.length > 1)
+      found.push(`instance ${worker}: a third probe at ${asked} ms (${degraded})`)
+    probes.set(worker, [...underWay, answer])
   }
   return found
 }
