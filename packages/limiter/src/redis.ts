@@ -14,6 +14,7 @@ import { RedisStore, type RedisStoreParts } from './store/redis/redis-store.js'
 import { StoreClock } from './store/redis/store-clock.js'
 import type { Answer, Store } from './store/store.js'
 
+export { keepConnected } from './store/redis/reconnects.js'
 export type { RedisClient } from './store/redis/redis-client.js'
 export {
   ioredisClusterOptions,

@@ -39,7 +39,6 @@ export {
   SCOPE,
   TIER,
 } from './rules/words.js'
-export { keepConnected } from './store/redis/reconnects.js'
 export {
   ALLOWED,
   type Answer,

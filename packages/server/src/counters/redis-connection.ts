@@ -1,7 +1,6 @@
 /** Connections to the Redis of an address, with settings that are safe. */
 import type { Duplex } from 'node:stream'
-import { ioredisClusterOptions, ioredisOptions } from '@sluice/limiter/redis'
-import { keepConnected } from '@sluice/limiter/transport'
+import { ioredisClusterOptions, ioredisOptions, keepConnected } from '@sluice/limiter/redis'
 import { AbstractConnector, Cluster, Redis } from 'ioredis'
 import type { RedisAddress } from './redis-address.js'
 

@@ -5,7 +5,7 @@ interface CountedRule {
   readonly more?: object
   /** What one subject may have. */
   readonly limit: number
-  /** Whether all that was given back can be taken again at once; a bucket may keep a part of it. */
+  /** Whether all that was given back can be taken again at once. A bucket may keep a part of it, and a denial asks three shards of four. */
   readonly isWhole: boolean
 }
 
@@ -26,7 +26,7 @@ export const COUNTED: Readonly<Record<string, CountedRule>> = {
   exact: counted([`${LIMIT} per ${WINDOW_DAYS}d exact`], { isWhole: true }),
   calendar: counted([`${LIMIT} per calendar month`], { isWhole: true }),
   several: counted([`${LIMIT} per ${WINDOW_DAYS}d`, `${LIMIT} per ${WINDOW_DAYS}d fixed`]),
-  shards: counted([`${LIMIT} per ${WINDOW_DAYS}d fixed`], { more: { shards: 4 }, isWhole: true }),
+  shards: counted([`${LIMIT} per ${WINDOW_DAYS}d fixed`], { more: { shards: 4 } }),
   leases: counted([`${LIMIT} per ${WINDOW_DAYS}d`], { more: { lease: 'on' } }),
 }
 
