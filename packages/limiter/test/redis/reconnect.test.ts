@@ -17,7 +17,7 @@ import {
 } from '../../src/redis.js'
 import { keepConnected, onClusterChange } from '../../src/store/redis/reconnects.js'
 import { FaultProxy } from './faults/fault-proxy.js'
-import { connected, connectedToCluster, START } from './over-redis.js'
+import { connectCluster, connected, connectedToCluster, START } from './over-redis.js'
 import { type Cluster, RedisServer, startCluster, until } from './servers.js'
 
 const RULES = { a: { scope: 'user', limits: '100/s' } } as const
@@ -91,7 +91,7 @@ describe('an open breaker tries Redis', () => {
     const seen = new Promise((resolve) => {
       client.once('ready', () => resolve(one.store.health.breaker))
     })
-    await client.connect()
+    await connectCluster(client)
     expect(await seen).toBe('half_open')
   })
 
