@@ -1,19 +1,24 @@
 /**
  * Holders that do the worst that the protocol lets them: they spend at the last moment, report late or never,
- * give back everything, undo what they have done, and stop for as long as they like. Against the counters alone, with the clock of the
- * server stepping back now and then, and judged by an ideal meter of what was really spent.
+ * give back everything, undo what they have done, and stop for as long as they like. Against the counters
+ * alone, while the server's clock jumps ahead and steps back now and then. An ideal meter judges what was really
+ * spent. It counts every way ahead of the clock as time, because what a jump ahead refills is refilled, and no way
+ * back.
  */
+import { LONGEST_STEP } from '../../limiter/src/algorithms/clock-steps.js'
 import { LEASE_PERIOD } from '../../limiter/src/algorithms/leases.js'
+import { FIXED_WINDOW, SLIDING_COUNTER } from '../../limiter/src/algorithms/limit-numbers.js'
 import { REMAINING, VERDICT_WIDTH } from '../../limiter/src/algorithms/verdict.js'
 import { type LimitsInput, RuleSet } from '../../limiter/src/index.js'
 import { Holding } from '../../limiter/src/leases/holding.js'
 import type { LeaseAnswer } from '../../limiter/src/leases/lease-port.js'
 import { LeasedRow } from '../../limiter/src/leases/leased-row.js'
+import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
 import { ALLOWED, FIRST_VERDICT, type Verdicts } from '../../limiter/src/store/store.js'
 import type { Counters } from './counters.js'
 import { Ledger, type Spend, type Worst } from './ledger.js'
 import { Random } from './random.js'
-import { World } from './world.js'
+import { BEGINNING, World } from './world.js'
 
 interface Held {
   readonly answer: LeaseAnswer
@@ -34,6 +39,8 @@ export interface Malice {
   readonly forgets?: boolean
   /** Holders spend for so long after the end. */
   readonly lateUs?: number
+  /** Holders spend leases of a window also after a long step back, when the next one may have begun. */
+  readonly outlivesWindows?: boolean
 }
 
 const LIMITS: readonly LimitsInput[] = [
@@ -47,21 +54,55 @@ const LIMITS: readonly LimitsInput[] = [
   ['100/s burst 20', '60 per 10s exact'],
 ]
 
+const WINDOWS = new Set([FIXED_WINDOW, SLIDING_COUNTER])
 const VALUE = 'x'
 const STEPS = 120
 /** Mostly by more than the 60 s after which rows are restarted. */
 const LONG_STEP_US = 4_000_000_000
 
+/** The time that the meter goes by: all ways ahead of the server's clock, or the windows that have begun. */
+class JudgedTime {
+  now = BEGINNING
+  /** One meter cannot judge windows and others together: then the clock does not step. */
+  readonly canStep: boolean
+  readonly #windowUs: number | null
+  #server = BEGINNING
+
+  constructor({ limits }: CompiledRule) {
+    const windows = limits.filter(({ numbers }) => WINDOWS.has(numbers.kind))
+    this.canStep = windows.length === 0 || limits.length === 1
+    this.#windowUs = this.canStep ? (windows[0]?.numbers.window ?? null) : null
+  }
+
+  get isOfWindows(): boolean {
+    return this.#windowUs !== null
+  }
+
+  moveTo(server: number): void {
+    const wayAhead = Math.max(0, server - this.#server)
+    const window = this.#windowUs
+    if (window === null) this.now += wayAhead
+    else if (wayAhead > 0)
+      this.now += (Math.floor(server / window) - Math.floor(this.#server / window)) * window
+    this.#server = server
+  }
+}
+
 /** What was admitted too much at most, in a history drawn from the seed. */
-export function torment(seed: number, counters: Counters, malice: Malice = {}): Worst[] {
+export function torment(
+  seed: number,
+  counters: Counters,
+  malice: Malice = {},
+  among: readonly LimitsInput[] = LIMITS,
+): Worst[] {
   const random = new Random(seed)
   const world = new World()
-  const ledger = new Ledger(world)
   // Receipts go wrong where much is undone within the time of a few tokens.
   const isBrisk = random.chance(0.4)
-  const limits = random.pick(isBrisk ? LIMITS.slice(0, 1) : LIMITS)
+  const limits = random.pick(isBrisk ? among.slice(0, 1) : among)
   const [rule] = RuleSet.compile({ rules: { r: { scope: 'user', limits } } }).all
-  const hasWindows = JSON.stringify(limits).match(/fixed|sliding/) !== null
+  const meter = new JudgedTime(rule!)
+  const ledger = new Ledger(meter)
   const isLong = JSON.stringify(limits).includes('exact')
   let held: Held[] = []
   let receipts: Receipt[] = []
@@ -133,8 +174,20 @@ export function torment(seed: number, counters: Counters, malice: Malice = {}): 
     const soon = [0, 0, 0, 0, 1, 1000, 20_000, 100_000, toBoundary - 1, toBoundary]
     const steps = isBrisk ? [0, 0, 0, 1000, 2000, 5000] : [...soon, isLong ? 3e6 : 1e6]
     world.now += random.pick(steps)
-    if (!hasWindows && random.chance(0.03))
-      ahead -= random.whole(0, random.chance(0.3) ? LONG_STEP_US : 200_000)
+    meter.moveTo(time())
+    if (meter.canStep && random.chance(0.03)) {
+      const stepUs = random.whole(0, random.chance(0.3) ? LONG_STEP_US : 200_000)
+      ahead -= stepUs
+      meter.moveTo(time())
+      // Where the clock is now, the next window may begin before a lease of the last one ends: a stated exception.
+      const canOutliveWindow = meter.isOfWindows && stepUs > LONGEST_STEP
+      if (canOutliveWindow && malice.outlivesWindows !== true) held = []
+    } else if (meter.canStep && random.chance(0.01)) {
+      ahead += random.whole(0, LONG_STEP_US)
+      meter.moveTo(time())
+      // What is leased out is spent besides what the jump refills: a stated exception.
+      held = []
+    }
     held = held.filter(
       ({ ends, holding: { unspent, spent } }) =>
         unspent + spent > 0 && world.now < ends + (malice.lateUs ?? 0),

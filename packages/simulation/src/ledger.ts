@@ -29,13 +29,13 @@ export interface Worst {
 }
 
 export class Ledger {
-  readonly #world: World
+  readonly #world: Pick<World, 'now'>
   readonly #spends = new Map<string, { rule: CompiledRule; list: Spend[] }>()
   /** Costs that were asked for, and let through. */
   asked = 0
   admitted = 0
 
-  constructor(world: World) {
+  constructor(world: Pick<World, 'now'>) {
     this.#world = world
     watch(this)
   }

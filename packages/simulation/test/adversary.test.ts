@@ -10,6 +10,7 @@ import {
 } from '../../limiter/src/algorithms/leases.js'
 import { BUCKET, type LimitNumbers } from '../../limiter/src/algorithms/limit-numbers.js'
 import { GIVEN_BACK, MARK, VERDICT_WIDTH } from '../../limiter/src/algorithms/verdict.js'
+import type { LimitsInput } from '../../limiter/src/index.js'
 import type { LeaseReport } from '../../limiter/src/leases/lease-port.js'
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
 import { FIRST_VERDICT } from '../../limiter/src/store/store.js'
@@ -18,12 +19,17 @@ import { Counters, type Row } from '../src/counters.js'
 import { firstSeed } from './seeds.js'
 
 const HISTORIES = 12_000
+const WINDOWS: readonly LimitsInput[] = ['30 per 2s fixed', '24/s sliding']
 
 /** The first history that admits too much, or null. */
-function search(counters: () => Counters, malice?: Malice): string | null {
+function search(
+  counters: () => Counters,
+  malice: Malice = {},
+  among?: readonly LimitsInput[],
+): string | null {
   const first = firstSeed()
   for (let seed = first; seed < first + HISTORIES; seed++) {
-    const over = torment(seed, counters(), malice).filter((worst) => worst.over > 0)
+    const over = torment(seed, counters(), malice, among).filter((worst) => worst.over > 0)
     if (over.length > 0) return `SLUICE_TEST_SEED=${seed}: ${JSON.stringify(over)}`
   }
   return null
@@ -32,6 +38,25 @@ function search(counters: () => Counters, malice?: Malice): string | null {
 describe('leases of holders that do their worst', () => {
   it('never let more through than the limit', () => {
     expect(search(() => new Counters())).toBeNull()
+  }, 120_000)
+
+  it('never let more of a window through than the limit, while the clock steps', () => {
+    expect(search(() => new Counters(), {}, WINDOWS)).toBeNull()
+  }, 120_000)
+
+  it('let at most a quarter more through where a step back ends the window of a lease early', () => {
+    let most = 0
+    // Seeds among which it happens.
+    for (let seed = 1; seed < HISTORIES; seed++)
+      for (const { over, limit } of torment(
+        seed,
+        new Counters(),
+        { outlivesWindows: true },
+        WINDOWS,
+      ))
+        most = Math.max(most, over / limit)
+    expect(most).toBeGreaterThan(0)
+    expect(most).toBeLessThanOrEqual(0.25)
   }, 120_000)
 })
 
