@@ -36,6 +36,8 @@ export interface Piece {
 interface Mapped {
   readonly index: number
   readonly item: Return
+  /** Puts it back where it certainly was not done, so that it can be asked for again. */
+  readonly putBack?: () => void
 }
 
 export class ShardReturns {
@@ -58,6 +60,7 @@ export class ShardReturns {
   async refund(returns: readonly Return[], now: number): Promise<number[] | Undone> {
     const mapped = returns.flatMap((item, index) => this.#mapped(item, index))
     const amounts = returns.map(() => 0)
+    let rest = mapped
     // What was taken without the store is given back without it.
     for (const isLocal of [false, true]) {
       const part = mapped.filter(({ item }) => (item.verdicts[DEGRADED] !== 0) === isLocal)
@@ -66,8 +69,12 @@ export class ShardReturns {
         part.map(({ item }) => item),
         now,
       )
-      if (!Array.isArray(given)) return given
+      if (!Array.isArray(given)) {
+        if (given === 'not_done') for (const { putBack } of rest) putBack?.()
+        return given
+      }
       for (const [i, { index }] of part.entries()) amounts[index]! += given[i]!
+      rest = rest.filter((one) => !part.includes(one))
     }
     return amounts
   }
@@ -118,7 +125,13 @@ export class ShardReturns {
       amount -= part
       piece.left[j]! -= part
       const at = piece.at + j * VERDICT_WIDTH
-      return this.#toShard({ ...item, amount: part }, index, { ...piece, at })
+      const putBack = () => {
+        piece.left[j]! += part
+      }
+      return this.#toShard({ ...item, amount: part }, index, { ...piece, at }).map((mapped) => ({
+        ...mapped,
+        putBack,
+      }))
     })
   }
 

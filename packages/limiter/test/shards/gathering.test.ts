@@ -57,6 +57,22 @@ describe('a cost above what a shard holds', () => {
     expect((await only(world).check({ ...ADA, cost: 80 })).allowed).toBe(true)
   })
 
+  it('is given back when it is asked for again, where the store could not be asked at first', async () => {
+    let isAway = false
+    const over = (inner: Store & LeasePort) =>
+      new ShardedStore(
+        { ...inner, refund: (...asked) => (isAway ? 'not_done' : inner.refund(...asked)) },
+        { deadlineMs: 10_000 },
+      )
+    const world = worldOf({ hot: HOT }, { over })
+    const decision = await only(world).check({ ...ADA, cost: 70 })
+    isAway = true
+    expect(await only(world).refund(decision)).toBeNull()
+    isAway = false
+    expect(await only(world).refund(decision)).toEqual({ requests: 70 })
+    expect(await left(world)).toBe(80)
+  })
+
   it('is not given back by an instance that did not gather it', async () => {
     const world = worldOf({ hot: HOT }, { instances: 2 })
     const text = printReceipt(
