@@ -202,11 +202,16 @@ function costsOf(
   return trie
 }
 
-/** Of costs that become equal the highest comes first, and so is charged; null where none changes. */
+/** Of costs that become equal the highest is charged, the others stay in their order; null where none changes. */
 function normalCostsOf(costs: readonly Cost[]): PatternTrie<PatternCosts> | null {
   if (costs.every(({ normalPattern }) => normalPattern === null)) return null
-  const sorted = costs.toSorted((a, b) => b.cost - a.cost)
-  return costsOf(sorted, ({ pattern, normalPattern }) => normalPattern ?? pattern)
+  const patternOf = ({ pattern, normalPattern }: Cost) => normalPattern ?? pattern
+  const highest = new Map<string, Cost>()
+  for (const cost of costs) {
+    const place = JSON.stringify([patternKey(patternOf(cost)), cost.methods, cost.unit])
+    if (cost.cost > (highest.get(place)?.cost ?? 0)) highest.set(place, cost)
+  }
+  return costsOf([...highest.values()], patternOf)
 }
 
 /** Each override becomes a variant of the rule it names, or of every tier of it. */

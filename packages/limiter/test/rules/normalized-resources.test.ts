@@ -61,6 +61,14 @@ describe('a request whose resource is normalised', () => {
     expect((await limiter.explain(asked)).cost).toEqual({ requests: 1 })
   })
 
+  it('is charged by the first cost of several that name its method, as any other is', async () => {
+    const costs = { 'GET /a': 1, 'GET|HEAD /a': 3, '/b/': 2 }
+    const limiter = createLimiter({ rules: RuleSet.compile({ ...login('/a'), costs }) })
+    const asked = { subject: { user: 'ada' }, resource: '/a', method: 'GET' }
+    for (const normalize of [false, true])
+      expect((await limiter.explain({ ...asked, normalize })).cost).toEqual({ requests: 1 })
+  })
+
   it('has its idempotency key for every spelling', () => {
     const limiter = createLimiter({ rules: RuleSet.compile(login('/api/login')) })
     const asked = SPELLINGS.map((resource) =>
