@@ -18,13 +18,25 @@ if (version[0] < WANTED[0] || (version[0] === WANTED[0] && version[1] < WANTED[1
 }
 
 // A signal to npm ends npm, and not all of them end its shell. None reaches this process, which notices that
-// the shell or npm is gone. One that was started otherwise may outlive its parent.
+// its parent or npm is gone. One that was started otherwise may outlive its parent. The parent is a shell whose
+// parent is npm, or npm itself: some shells are replaced by the command that they run.
 var isOfNpm = process.env.npm_lifecycle_event === 'start'
-var shell = process.ppid
-var npm = parentOf(shell)
+var parent = process.ppid
+var npm = isShell(parent) ? parentOf(parent) : null
 function isOrphan() {
-  var now = parentOf(shell)
-  return isOfNpm && (process.ppid !== shell || (npm !== null && now !== null && now !== npm))
+  if (!isOfNpm) return false
+  if (process.ppid !== parent) return true
+  var now = npm === null ? null : parentOf(parent)
+  return now !== null && now !== npm
+}
+/** Whether it runs a command that it was given as a text: `sh -c …`. */
+function isShell(pid) {
+  try {
+    return fs.readFileSync('/proc/' + pid + '/cmdline', 'utf8').split('\0')[1] === '-c'
+    // oxlint-disable-next-line no-unused-vars -- old Nodes cannot read a catch without it
+  } catch (error) {
+    return false
+  }
 }
 /** Null where that cannot be known: on Linux alone it can. */
 function parentOf(pid) {

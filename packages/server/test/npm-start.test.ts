@@ -76,6 +76,19 @@ describe('a server that npm start runs', () => {
     expect([child.exitCode, await health(port)]).toEqual([null, 200])
   })
 
+  // bash becomes the command that it is given, so that npm is the server's parent; dash stays between them.
+  it.each(['sh', 'bash'])(
+    'goes on when whoever started npm has ended, run by %s',
+    async (shell) => {
+      const script = `npm start --script-shell=${shell} -- "$@" & wait`
+      const { child, port } = await start('sh', ['-c', script, 'sh'])
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+      await wait(1000)
+      expect(await health(port)).toBe(200)
+    },
+  )
+
   it('goes on without its parent where npm has not started it', async () => {
     const script = 'node scripts/start.cjs "$@" & sleep 0.2'
     const { child, port } = await start('sh', ['-c', script, 'sh'])
