@@ -107,9 +107,12 @@ interface Instance {
   readonly once: OnceInRedis
 }
 
-const RULES = Object.fromEntries(
-  LIMITS.map((limits, i) => [`r${i}`, { scope: 'user', resource: `/${i}`, limits } as const]),
-)
+const RULES = {
+  ...Object.fromEntries(
+    LIMITS.map((limits, i) => [`r${i}`, { scope: 'user', resource: `/${i}`, limits } as const]),
+  ),
+  jobs: { scope: 'user', resource: '/jobs', limits: '5 concurrent for 60s' } as const,
+}
 
 function instance(client: Client, prefix: string, deadlineMs = DEADLINE_MS): Instance {
   const limiter: Limiter = createLimiter({
@@ -215,6 +218,55 @@ describe.each(Object.keys(SETTINGS))('over %s', (name) => {
       for (const at of [slow, other]) expect(await lasting(() => settle(at))).toBe(NobodyKnows)
       expect([limit, await left(other, user, resource)]).toEqual([limit, 7])
     }
+  })
+
+  it('every other change says whether it was not done or is not known', async () => {
+    const { slow, other, stallAfter, recover, proxies } = await twoInstances(name)
+    const resource = '/0'
+    const changes: Record<string, (user: string) => Promise<unknown>> = {
+      grant: (user) => slow.limiter.changes.grant({ subject: { user }, resource, cost: 2 }),
+      reset: (user) => slow.limiter.changes.reset({ user }, 'r0'),
+    }
+    for (const [change, run] of Object.entries(changes)) {
+      const user = `${change}${count++}x`
+      await take(slow, user, resource, 2)
+      stallAfter(user)
+      expect([change, await run(user)]).toEqual([change, 'unknown'])
+      await recover(slow)
+      await until('it has arrived', async () => (await left(other, user, resource)) === 10)
+    }
+    const held = { subject: { user: `hold${count++}x` }, resource: '/jobs', holdId: 'job' }
+    const holds: typeof changes = {
+      renew: () => slow.limiter.changes.renew(held),
+      release: () => slow.limiter.changes.release(held),
+    }
+    expect((await slow.limiter.check(held)).degraded).toBe(false)
+    for (const [change, run] of Object.entries(holds)) {
+      const { user } = held.subject
+      stallAfter(user)
+      expect([change, await run(user)]).toEqual([change, 'unknown'])
+      await recover(slow)
+    }
+    // With no connection nothing is sent.
+    const user = `away${count++}x`
+    await take(slow, user, resource, 2)
+    for (const proxy of proxies) await proxy.refuse()
+    for (const [change, run] of Object.entries({ ...changes, ...holds }))
+      await until(`${change} is not done`, async () => (await run(user)) === 'not_done')
+    expect(await left(other, user, resource)).toBe(8)
+  })
+
+  it('what an instance of the previous release has begun is under way at first, and then not known', async () => {
+    const { other, direct, prefix } = await twoInstances(name)
+    const key = `${prefix}:once:old`
+    const again = () => lasting(() => other.once.run('old', foreign(0), async () => 'twice'))
+    // It marks what it has begun by its life alone: a claim lives for five seconds.
+    await direct.set(key, '?0f7c', 'PX', 5000)
+    expect(await again()).toBe(UnderWay)
+    await direct.set(key, '?0f7c', 'PX', GOOD_FOR_MS)
+    expect(await again()).toBe(UnderWay)
+    await direct.set(key, '?0f7c', 'PX', GOOD_FOR_MS - 30_000)
+    expect(await again()).toBe(NobodyKnows)
   })
 
   it('where only the beginning was not answered, nothing was done, and the same instance does it', async () => {
@@ -385,6 +437,19 @@ rules:
       await stalled('http5x', '/v1/renew', own),
     ]
     expect(unknown).toEqual(unknown.map(([path]) => [path, 409, 'outcome_unknown']))
+    // Another instance asks while this one has begun and was not answered.
+    const direct = await startService({
+      rules: RULES_FILE,
+      flags: { redis: server.url, 'redis-deadline': '5000' },
+    })
+    const begun = (await check('http6x', '/few')).receipt
+    proxy.stallAfter('?!')
+    expect((await service.post('/v1/refund', { receipt: begun })).status).toBe(503)
+    const other = await direct.post('/v1/refund', { receipt: begun })
+    expect([other.status, other.body.error?.code]).toEqual([409, 'idempotency_in_progress'])
+    await direct.stop()
+    await proxy.pass()
+    await isBack()
     // A hold that was taken without the store: the store may have taken it too.
     proxy.stallAfter('http5x')
     const local = await check('http5x', '/jobs')
