@@ -1,5 +1,12 @@
 /** What was used is known over restarts, whatever happens to the file, and the file stays small. */
-import { appendFileSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -171,6 +178,20 @@ describe('rotating', () => {
     const again = openOnce(folder, now)
     expect(again.codes()).toEqual([])
     expect(await again.once.run('young-3', foreign(now), async () => 'twice')).toBe('answer')
+  })
+
+  it('that fails is said once, and refuses nothing', async () => {
+    const folder = newFolder()
+    const now = 1e12
+    const { file, once, codes } = openOnce(folder, now)
+    renameSync(folder, `${folder}-away`)
+    await file.rotate(once, now)
+    await file.rotate(once, now)
+    expect(await once.run('one', foreign(now), async () => 'done')).toBe('done')
+    expect(codes()).toEqual(['used_log_not_rewritten'])
+    renameSync(`${folder}-away`, folder)
+    await file.rotate(once, now)
+    expect(await openOnce(folder, now).once.run('one', foreign(now), async () => 'x')).toBe('done')
   })
 
   it('keeps every claim, answer and release that is made meanwhile', async () => {

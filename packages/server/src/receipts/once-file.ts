@@ -52,6 +52,7 @@ export class OnceFile implements OnceJournal {
   /** Lines that are written while the file is being rewritten; null: it is not. */
   #meanwhile: UsedLine[] | null = null
   #hasTrouble = false
+  #hasRotationTrouble = false
 
   /** Throws where the folder cannot be written. */
   constructor(folder: string, now: number, log: OnceFileLog) {
@@ -109,11 +110,12 @@ export class OnceFile implements OnceJournal {
       this.#bytes = bytes
       this.#keptBytes = bytes
       this.#pending = []
+      this.#hasRotationTrouble = false
       this.#written()
     } catch (error) {
       if (next !== null) closeSync(next)
       rmSync(aside, { force: true })
-      this.#failed(error)
+      this.#notRotated(error)
     } finally {
       this.#meanwhile = null
     }
@@ -169,6 +171,16 @@ export class OnceFile implements OnceJournal {
         { code: 'used_log_unwritable', error: String(error) },
       )
     this.#hasTrouble = true
+  }
+
+  /** The file is whole, and lines may still fit at its end. */
+  #notRotated(error: unknown): void {
+    if (!this.#hasRotationTrouble)
+      this.#log.warn(`${this.#path} cannot be rewritten, so it grows until it can`, {
+        code: 'used_log_not_rewritten',
+        error: String(error),
+      })
+    this.#hasRotationTrouble = true
   }
 
   #written(): void {
