@@ -1,4 +1,4 @@
-// `npm test`: everything that must hold before a change lands. Ends with `N passed, N failed`.
+// `npm test`: everything that must hold before a change lands. Ends with `N passed, N failed, N skipped`.
 // `npm test -- PATH ...` runs the test files under these paths; `npm run test:quick` the tests that start no process.
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
@@ -13,6 +13,7 @@ const report = join(ROOT, '.cache/vitest.json')
 let passed = 0
 let failed = 0
 const broken = []
+const skipped = []
 
 function timed(name, work) {
   const started = Date.now()
@@ -59,7 +60,12 @@ function tests(name, args) {
     const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${report}`]
     const ok = run('npx', ['vitest', 'run', ...reporters, ...args], { ok: true })
     try {
-      const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8'))
+      const { numPassedTests, numFailedTests, testResults } = JSON.parse(
+        readFileSync(report, 'utf8'),
+      )
+      for (const { assertionResults } of testResults)
+        for (const { status, fullName } of assertionResults)
+          if (status === 'skipped' || status === 'pending') skipped.push(fullName)
       passed += numPassedTests
       failed += numFailedTests
       if (!ok && numFailedTests === 0) failed++
@@ -124,5 +130,6 @@ if (isQuick) {
 }
 
 console.log(broken.length === 0 ? '\nEverything holds.' : `\nBroken: ${broken.join(', ')}`)
-console.log(`${passed} passed, ${failed} failed`)
+for (const name of skipped) console.log(`skipped: ${name}`)
+console.log(`${passed} passed, ${failed} failed, ${skipped.length} skipped`)
 process.exit(failed === 0 ? 0 : 1)
