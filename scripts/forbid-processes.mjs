@@ -8,6 +8,6 @@ function forbid(command) {
   )
 }
 
-for (const name of ['exec', 'execFile', 'execFileSync', 'execSync', 'spawn', 'spawnSync'])
+for (const name of ['exec', 'execFile', 'execFileSync', 'execSync', 'fork', 'spawn', 'spawnSync'])
   childProcess[name] = forbid
 syncBuiltinESMExports()

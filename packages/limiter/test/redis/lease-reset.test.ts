@@ -36,12 +36,17 @@ describe.each(['2000/h', '2000/h fixed', '2000/h sliding', '2000/h exact'] as co
         for (const { allowed } of await Promise.all(asks)) used += Number(allowed)
         await sleep(2)
       }
-      const { granted, spent, returned } = leased.health.leases.tokens
-      const held = granted - spent - returned
-      expect(granted).toBeGreaterThan(0)
+      const heldNow = () => {
+        const { granted, spent, returned } = leased.health.leases.tokens
+        return granted - spent - returned
+      }
+      const held = heldNow()
+      expect(leased.health.leases.tokens.granted).toBeGreaterThan(0)
       if (how === 'grant') {
         const given = (await strict.refund({ ...ADA, cost: LIMIT }))!['requests']!
-        expect(given).toBeGreaterThanOrEqual(used - REFILL)
+        // The holder may have given something back meanwhile; replies come in order.
+        await client.ping()
+        expect(given).toBeGreaterThanOrEqual(used + heldNow() - REFILL)
         expect(given).toBeLessThanOrEqual(used + held)
       } else expect(await strict.reset({ user: 'ada' })).toBe(1)
       let after = 0

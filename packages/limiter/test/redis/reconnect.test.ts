@@ -3,7 +3,7 @@
  * nothing but the sign itself can end its pause.
  */
 import { EventEmitter, once } from 'node:events'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -93,6 +93,27 @@ describe('an open breaker tries Redis', () => {
     })
     await connectCluster(client)
     expect(await seen).toBe('half_open')
+  })
+
+  it('with a beat every half second also while it is open', async () => {
+    const client = await connected(server)
+    cleanups.push(() => client.disconnect())
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+    const one = over(client)
+    await (one.store as unknown as { beat(): Promise<void> }).beat()
+    client.disconnect()
+    await open(one)
+    const sent = () => one.store.health.leases.calls
+    for (let beats = 1; beats <= 3; beats++) {
+      const before = sent()
+      vi.advanceTimersByTime(499)
+      await nextTurn()
+      expect([sent() - before, one.store.health.breaker]).toEqual([0, 'open'])
+      vi.advanceTimersByTime(1)
+      await until(`beat ${beats} is sent`, () => sent() === before + 1)
+      // Without a connection it fails soon; one that is on its way would keep the next one back.
+      await sleep(20)
+    }
   })
 
   it('with a beat every half second, two of which close it', async () => {

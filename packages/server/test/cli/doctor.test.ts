@@ -231,6 +231,7 @@ sluice_build_info{version="0.0.9",node="v20"} 1
 sluice_breaker_state{state="closed"} 0
 sluice_breaker_state{state="open"} 1
 sluice_clock_offset_seconds -0.612
+sluice_clock_steps_back_total 2
 sluice_degraded_decisions_total{reason="timeout"} 8000
 sluice_degraded_decisions_total{reason="breaker"} 112
 sluice_memory_evicted_total 3
@@ -245,6 +246,8 @@ sluice_memory_evicted_total 3
             fix: sluice doctor --redis URL, from there
       warn  its clock is 612 ms off from Redis's, which decides
             fix: chrony or another NTP client on both
+      warn  the clock that decides has stepped back by more than a minute since its start
+            fix: chrony or another NTP client, which does not step
       warn  8,112 decisions without the store since its start
       warn  3 counters had to go before their time: their subjects started unused
             fix: --max-keys N
@@ -253,7 +256,7 @@ sluice_memory_evicted_total 3
     `)
     const fine = await pretend(
       READY,
-      'sluice_breaker_state{state="closed"} 1\nsluice_clock_offset_seconds 0.4\nsluice_memory_evicted_total 0\n',
+      'sluice_breaker_state{state="closed"} 1\nsluice_clock_offset_seconds 0.4\nsluice_clock_steps_back_total 0\nsluice_memory_evicted_total 0\n',
     )
     const good = await doctor(`--server localhost:${fine.port}`)
     fine.stop()

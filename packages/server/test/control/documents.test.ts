@@ -233,6 +233,12 @@ onEachDatabase('documents', (world) => {
     expect((await apply(nonsense, '*')).body.error.faults[0].field).toBe('rules')
   })
 
+  it('takes a document of 16 MB and refuses a longer one', async () => {
+    const planned = (bytes: number) => plan(`{"rules":{}${' '.repeat(bytes - 12)}}`)
+    expect((await planned(16 * 1024 * 1024)).status).toBe(200)
+    expect((await planned(16 * 1024 * 1024 + 1)).status).toBe(413)
+  })
+
   it('refuses a document that is nested very deep, in words', async () => {
     for (const deep of [17, 100, 10_000, 300_000]) {
       const [open, close] = ['['.repeat(deep), ']'.repeat(deep)]

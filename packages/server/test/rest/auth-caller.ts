@@ -8,6 +8,7 @@ rules:
   login: { scope: user, resource: /login, limits: 3/d fixed }
   keys: { scope: api_key, resource: /keys, limits: 1/d fixed }
   teams: { scope: team, resource: /teams, limits: 1/d fixed, tiers: { pro: 5/d fixed } }
+  dear: { scope: user, resource: /dear, limits: 3/d fixed }
   all: { scope: global, resource: /all, limits: 1/d fixed }
   orgs: { scope: org, resource: /login, limits: 1000/d fixed }
 costs: { /dear: 2 }
