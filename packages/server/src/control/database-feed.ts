@@ -64,8 +64,9 @@ async function readSnapshot(sql: Sql): Promise<Snapshot> {
     key: '',
     item: settings,
   }))
+  // One by one: as arguments of a call, very many do not fit on the stack.
   for (const { name } of namespaces)
-    for (const table of TABLES) edits.push(...(await table(sql, name)))
+    for (const table of TABLES) for (const edit of await table(sql, name)) edits.push(edit)
   return { ...head, edits: [...edits, ...(await tokenEdits(sql))] }
 }
 

@@ -36,7 +36,7 @@ export class RedisSource implements FeedSource {
     for (let i = 0; i < count; i++) {
       const [part] = await this.#redis.lrange(snapshot, i, i)
       if (part === undefined) return null
-      edits.push(...(JSON.parse(part) as Edit[]))
+      for (const edit of JSON.parse(part) as Edit[]) edits.push(edit)
     }
     this.#read = null
     return { revision: Number(revision), digest, edits }
