@@ -19,14 +19,20 @@ export interface Fault {
 /** Faults that are kept of one document: more would only take memory. */
 const MOST_FAULTS = 100_000
 
-/** A list that takes no more than so many. */
+/** A list of faults is full: reading on would take time and find no more that is kept. */
+export class TooManyFaults extends Error {}
+
+/** A list that takes no more than so many, and then throws TooManyFaults. */
 export class Faults extends Array<Fault> {
   static override get [Symbol.species](): ArrayConstructor {
     return Array
   }
 
   override push(...faults: Fault[]): number {
-    for (const fault of faults) if (this.length < MOST_FAULTS) super.push(fault)
+    for (const fault of faults) {
+      if (this.length >= MOST_FAULTS) throw new TooManyFaults()
+      super.push(fault)
+    }
     return this.length
   }
 }

@@ -166,3 +166,13 @@ it('keeps a bounded number of the faults of a document that is wrong everywhere'
   const faults = readDocument({ scopes: Array.from({ length: 150_000 }, () => []) })
   expect(faults).toHaveLength(100_000)
 })
+
+it('reads no further than that many faults', () => {
+  const last = {
+    get user(): string {
+      throw new Error('it is read')
+    },
+  }
+  const faults = readDocument({ blocks: [...Array.from({ length: 100_001 }, () => 0), last] })
+  expect(faults).toHaveLength(100_000)
+})

@@ -1,5 +1,5 @@
 /** Reads a rules document and notes everything that is wrong with it, not only the first. */
-import { didYouMean, type Fault, Faults, quote } from '../faults.js'
+import { didYouMean, type Fault, Faults, quote, TooManyFaults } from '../faults.js'
 import { FieldReader, type Fields } from '../field-reader.js'
 import { isAmount } from '../limits/amount.js'
 import { readTimeZone } from '../limits/long-form.js'
@@ -323,9 +323,14 @@ const WANTED: Record<string, string> = {
   rule: 'name of a rule',
 }
 
-/** The checked document, or all its faults. */
+/** The checked document, or all its faults, of which no more than 100,000 are looked for. */
 export function readDocument(document: unknown): RuleBook | Fault[] {
   const reader = new DocumentReader()
-  const book = reader.read(document)
-  return book === undefined || reader.faults.length > 0 ? reader.faults : book
+  try {
+    const book = reader.read(document)
+    return book === undefined || reader.faults.length > 0 ? reader.faults : book
+  } catch (error) {
+    if (error instanceof TooManyFaults) return reader.faults
+    throw error
+  }
 }
