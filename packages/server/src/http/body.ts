@@ -1,11 +1,11 @@
 /** JSON bodies, read in words: what is wrong names the field and what was expected. */
 import { didYouMean, quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
-import { DEEPEST, isDeep } from '../nesting.js'
+import { DEEPEST, isDeep, isTooMuch, MOST_VALUES } from '../nesting.js'
 
 export type Body = Readonly<Record<string, unknown>>
 
-/** Bodies up to here are seen through at once; who reads longer ones does it a part at a time. */
+/** Bodies up to here are seen through once they are parsed, longer ones before. */
 const SEEN_AT_ONCE = 524_288
 
 export function badField(field: string, message: string): ServiceError {
@@ -14,6 +14,11 @@ export function badField(field: string, message: string): ServiceError {
 
 /** The body's one JSON object. */
 export function parseBody(text: string): Body {
+  if (text.length > SEEN_AT_ONCE && isTooMuch(text))
+    throw new ServiceError(
+      'bad_request',
+      `the body is nested more than ${DEEPEST} deep, or has more than ${MOST_VALUES} values; send fewer at a time`,
+    )
   let body: unknown
   try {
     body = JSON.parse(text)

@@ -163,3 +163,28 @@ it('computes metrics once for many who ask at the same time', async () => {
   const pages = new Set(asked.map(({ text }) => text))
   expect(pages.size).toBeLessThanOrEqual(3)
 })
+
+describe('a batch', () => {
+  it.each([
+    ['of very many empty checks', `{"checks":[${'{},'.repeat(300_000)}{}]}`],
+    ['of very many unknown fields', `{"checks":[{${'"a":1,'.repeat(150_000)}"b":1}]}`],
+    ['nested very deep', `{"checks":${'['.repeat(600_000)}`],
+  ])('%s is refused before it is parsed', async (_, text) => {
+    const service = await startService()
+    ends.push(() => service.stop())
+    const { status, body } = await service.post('/v1/check/batch', text)
+    expect(status).toBe(400)
+    expect(body.error.message).toContain('more than 200000 values; send fewer at a time')
+  })
+
+  it('as large as any that is meant is decided', async () => {
+    const scopes = Array.from({ length: 15 }, (_, i) => `s${i}`)
+    const service = await startService({ rules: `scopes: [${scopes.join()}]\n` })
+    ends.push(() => service.stop())
+    // What stands in texts does not count.
+    const subject = Object.fromEntries(scopes.map((scope) => [scope, '"\\{[,:'.repeat(20)]))
+    const checks = Array.from({ length: 1000 }, () => ({ subject }))
+    const { status, body } = await service.post('/v1/check/batch', { checks })
+    expect([status, body.results.length]).toEqual([200, 1000])
+  })
+})
