@@ -223,3 +223,23 @@ describe('X-Sluice-Subject', () => {
     ])
   })
 })
+
+describe('the head of an answer', () => {
+  it('fits into what nginx has for it, however many limits apply', async () => {
+    const name = (i: number) => `${'long-'.repeat(18)}${i}`
+    const rules = Array.from(
+      { length: 12 },
+      (_, i) => `  ${name(i)}: { scope: user, additive: true, limits: [${i + 5}/s, ${i + 50}/h] }`,
+    )
+    const many = await another({ rules: `rules:\n${rules.join('\n')}\n` })
+    const lines = ['X-Sluice-Scope-User: ada', 'X-Sluice-Resource: /a']
+    const statuses: number[] = []
+    for (let i = 0; i < 7; i++) {
+      const { status, head } = (await sent(request(lines), many))!
+      expect(Buffer.byteLength(head)).toBeLessThan(4096)
+      expect(head).toMatch(/x-ratelimit-remaining/i)
+      statuses.push(status)
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
+  })
+})

@@ -49,13 +49,25 @@ export function authRoute({ decisions, allowed, log }: AuthRouteParts): Route {
     return {
       status: status === 429 ? denied : status,
       headers: {
-        ...decision.toHeaders(headerFamilies),
+        ...withinBuffer(decision.toHeaders(headerFamilies)),
         ...(decision.allowed ? {} : { 'X-Sluice-Reason': decision.reason ?? 'limited' }),
         ...(isDeprecated ? { Deprecation: DEPRECATED_SINCE } : {}),
       },
     }
   }
   return { method: 'GET', path: AUTH_PATH, role: 'client', longestBody: 0, handle }
+}
+
+/** nginx takes a head of more than 4 KB for an outage, unless it is told otherwise. */
+const MOST_HEADER_BYTES = 3000
+
+/** Without the lists of all policies where they are long: their length grows with the rules that apply. */
+function withinBuffer(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const lengths = Object.entries(headers).map(([name, value]) => name.length + value.length + 4)
+  const bytes = lengths.reduce((sum, length) => sum + length, 0)
+  if (bytes <= MOST_HEADER_BYTES) return headers
+  const { 'RateLimit-Policy': _policy, RateLimit: _state, ...rest } = headers
+  return rest
 }
 
 /** What a denial is answered with: `?deny=403` is for gateways that do not know 429. */
