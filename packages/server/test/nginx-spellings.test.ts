@@ -18,7 +18,17 @@ const MORE =
 
 const INSERTED =
   '/ // /./ /../ /x/../ . .. %2e ; ;a # ? %00 % %25 \\ \t é \xff %6c LOGIN + %20 ~ * : @'.split(' ')
-const BEFORE = ['/x/..', '/.', '/', '/a/b/../..', '/api/..', '/%2e%2e', 'http://host', '/x/%2E.']
+const BEFORE = [
+  '/x/..',
+  '/.',
+  '/',
+  '/a/b/../..',
+  '/api/..',
+  '/%2e%2e',
+  'http://host',
+  '/x/%2E.',
+  '//api',
+]
 
 /** One change of a spelling: at a place, something is put in, encoded, or set before all. */
 const change = fc.record({
@@ -71,6 +81,8 @@ function readings(url: string): string[] {
     () => posix.normalize(decodeURIComponent(raw)),
     () => posix.normalize(decodeURIComponent(raw.split('#')[0]!)),
     () => posix.normalize(decodeURI(new URL(`http://host${raw}`).pathname)),
+    // What follows two slashes is a host then.
+    () => posix.normalize(decodeURI(new URL(raw, 'http://host').pathname)),
   ]
   return attempts.flatMap((attempt) => {
     try {

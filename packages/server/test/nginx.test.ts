@@ -114,7 +114,6 @@ describe('the documented nginx configuration', () => {
   it.each([
     '/api/%6cogin',
     '/api/%6Cogin',
-    '//api/login',
     '/api//login',
     '/api/./login',
     '/api/%2e/login',
@@ -132,6 +131,18 @@ describe('the documented nginx configuration', () => {
     const ask = (from: string, i: number) => nginx.get(i % 2 === 0 ? path : '/api/login', [], from)
     expect(await statusesOf(5, ask)).toEqual(THREE)
   })
+
+  it.each([
+    ['a path', 'GET //api/api/login HTTP/1.1'],
+    ['an absolute target', 'GET http://api.example//api/api/login HTTP/1.1'],
+  ])(
+    'refuses two slashes at the beginning, which name a host to some servers: %s',
+    async (_, line) => {
+      const before = nginx.passed.length
+      const { status } = await nginx.send(`${line}\r\nHost: x\r\nConnection: close\r\n\r\n`)
+      expect([status, nginx.passed.length - before]).toEqual([400, 0])
+    },
+  )
 
   it('counts all spellings that get through together', async () => {
     const spellings = Array.from({ length: 30 }, (_, i) => {
