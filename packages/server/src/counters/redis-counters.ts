@@ -107,13 +107,16 @@ export class RedisCounters {
 
   /** Gives the secret that receipts are sealed with, now and whenever Redis is back; the first instance makes it. */
   async shareSecret(adopt: (secret: Uint8Array) => void): Promise<void> {
+    // Where Redis has lost it, the one that is known is put back: receipts and holds from before stay good.
+    let known = randomBytes(16).toString('hex')
     const share = async () => {
       const key = `${this.#prefix}:secret`
-      const own = randomBytes(16).toString('hex')
       try {
-        await this.#client.set(key, own, 'NX')
+        await this.#client.set(key, known, 'NX')
         const secret = await this.#client.get(key)
-        if (secret !== null && /^[0-9a-f]{32}$/.test(secret)) adopt(Buffer.from(secret, 'hex'))
+        if (secret === null || !/^[0-9a-f]{32}$/.test(secret)) return
+        known = secret
+        adopt(Buffer.from(secret, 'hex'))
       } catch {
         // The next time it is ready.
       }

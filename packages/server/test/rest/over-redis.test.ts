@@ -39,6 +39,19 @@ describe('over Redis', () => {
     one.socket.destroy()
   })
 
+  it('puts the secret of receipts back where Redis has lost it', async () => {
+    const request = { subject: { user: 'secret' }, resource: '/hello' }
+    const { receipt } = (await service.post('/v1/check', request)).body
+    const secret = await redis.admin.get('sluice:secret')
+    expect(secret).toMatch(/^[0-9a-f]{32}$/)
+    await redis.admin.del('sluice:secret')
+    await until('it is back', async () => (await redis.admin.exists('sluice:secret')) === 1)
+    expect(await redis.admin.get('sluice:secret')).toBe(secret)
+    const later = await startService({ rules: RULES, flags: { redis: redis.url, ...PATIENT } })
+    expect((await later.post('/v1/refund', { receipt })).body.refunded).toEqual({ requests: 1 })
+    await later.stop()
+  })
+
   it('answers everybody who has finished sending, also what goes the other way', async () => {
     const one = new RawCaller(service.connect())
     one.socket.end(
