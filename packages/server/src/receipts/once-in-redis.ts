@@ -4,7 +4,7 @@
  *   ?TOKEN    claimed: nothing was begun. Lives a few seconds, so a claim that Redis heard of too late blocks
  *             the id only briefly. The instance that made it may run.
  *   ?!TOKEN   begun: the work may have been done. Lives an hour and never runs again, except that the instance
- *             whose token it is may, where it knows that it did not run.
+ *             whose token it is may, where it knows that it did not run; it also takes it away then.
  *   ?~        the work ended and its outcome is not known.
  *   otherwise the answer.
  *
@@ -42,6 +42,13 @@ if there and there ~= ARGV[1] then return 0 end
 if ARGV[2] == '' then redis.call('DEL', KEYS[1])
 else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
 return 1`
+
+/** Takes away a claim (ARGV[1]), or what was begun in its place (ARGV[2]). */
+const LET_GO = `
+local there = redis.call('GET', KEYS[1])
+if there == ARGV[1] or there == ARGV[2] then redis.call('DEL', KEYS[1]) end
+return 1`
+const LET_GO_AFTER_MS = [0, 200, 500, 1000, 2000, 4000]
 
 const BEGUN = '?!'
 const UNKNOWN = '?~'
@@ -86,7 +93,9 @@ export class OnceInRedis implements Once {
     } catch (error) {
       const isNotDone = error instanceof NotDone
       if (isNotDone) this.#remember(begun)
-      await this.#replace(END, key, begun, isNotDone ? '' : UNKNOWN).catch(() => {})
+      await this.#replace(END, key, begun, isNotDone ? '' : UNKNOWN).catch(() => {
+        if (isNotDone) void this.#letGo(key, begun, begun)
+      })
       throw error
     }
   }
@@ -101,8 +110,11 @@ export class OnceInRedis implements Once {
       if (!found.startsWith('?')) return found
       // Until Redis has answered, it may be begun there.
       this.#remember(begun)
-      if (!(await this.#replace(REPLACE, key, found, begun)))
-        throw new NotDone('the claim was lost')
+      const isBegun = await this.#replace(REPLACE, key, found, begun).catch((error: unknown) => {
+        void this.#letGo(key, found, begun)
+        throw error
+      })
+      if (!isBegun) throw new NotDone('the claim was lost')
       this.#notRun.delete(begun)
       return null
     } catch (cause) {
@@ -126,6 +138,22 @@ export class OnceInRedis implements Once {
     if (found === UNKNOWN || (isBegun && livesMs < GOOD_FOR_MS - this.#longestWorkMs))
       throw new NobodyKnows('it was begun, and whether it was done is not known')
     throw new UnderWay('it is under way')
+  }
+
+  /**
+   * What certainly did not run must not keep other instances from running it: they cannot know. Tries for some
+   * seconds. Where Redis hears of it late, it compares, so that nothing that came after is taken away.
+   */
+  async #letGo(key: string, claim: string, begun: string): Promise<void> {
+    for (const ms of LET_GO_AFTER_MS) {
+      await new Promise((resolve) => setTimeout(resolve, ms).unref())
+      try {
+        await this.#within(this.#redis.eval(LET_GO, 1, key, claim, begun))
+        return
+      } catch {
+        // Redis may be back the next time.
+      }
+    }
   }
 
   #remember(begun: string): void {

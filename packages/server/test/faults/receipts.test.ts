@@ -276,11 +276,27 @@ describe.each(Object.keys(SETTINGS))('over %s', (name) => {
     stallAfter('?!')
     const refund = (at: Instance) => at.vouchers.refund(at.limiter, receipt, null)
     expect(await refusal(refund(slow))).toBe(NotDone)
-    expect(await refusal(refund(other))).toBe(UnderWay)
     expect(await left(other, user, '/0')).toBe(8)
     await recover(slow)
     expect(await lasting(() => refund(slow))).toEqual({ requests: 2 })
     expect(await lasting(() => refund(other))).toEqual({ requests: 2 })
+    expect(await left(other, user, '/0')).toBe(10)
+  })
+
+  it('where only the beginning was not answered, another instance does it', async () => {
+    const { slow, other, stallAfter, recover } = await twoInstances(name)
+    const user = `let-go${count++}x`
+    const receipt = slow.vouchers.receiptOf(await take(slow, user, '/0', 2))!
+    stallAfter('?!')
+    const refund = (at: Instance) => at.vouchers.refund(at.limiter, receipt, null)
+    expect(await refusal(refund(slow))).toBe(NotDone)
+    await until('it is let go', async () => {
+      const end = await refusal(refund(other))
+      if (end !== UnderWay) expect(end).toEqual({ requests: 2 })
+      return end !== UnderWay
+    })
+    await recover(slow)
+    expect(await lasting(() => refund(slow))).toEqual({ requests: 2 })
     expect(await left(other, user, '/0')).toBe(10)
   })
 
@@ -437,19 +453,6 @@ rules:
       await stalled('http5x', '/v1/renew', own),
     ]
     expect(unknown).toEqual(unknown.map(([path]) => [path, 409, 'outcome_unknown']))
-    // Another instance asks while this one has begun and was not answered.
-    const direct = await startService({
-      rules: RULES_FILE,
-      flags: { redis: server.url, 'redis-deadline': '5000' },
-    })
-    const begun = (await check('http6x', '/few')).receipt
-    proxy.stallAfter('?!')
-    expect((await service.post('/v1/refund', { receipt: begun })).status).toBe(503)
-    const other = await direct.post('/v1/refund', { receipt: begun })
-    expect([other.status, other.body.error?.code]).toEqual([409, 'idempotency_in_progress'])
-    await direct.stop()
-    await proxy.pass()
-    await isBack()
     // A hold that was taken without the store: the store may have taken it too.
     proxy.stallAfter('http5x')
     const local = await check('http5x', '/jobs')
@@ -458,6 +461,26 @@ rules:
     expect([released.status, released.body.error?.code]).toEqual([409, 'outcome_unknown'])
     await proxy.pass()
     await service.stop()
+    await proxy.stop()
+  })
+
+  it('what another instance is doing is 409 idempotency_in_progress, and then the same answer', async () => {
+    const proxy = await FaultProxy.start(server.port)
+    const start = (redis: string) =>
+      startService({ rules: RULES_FILE, flags: { redis, 'redis-deadline': '5000' } })
+    const [slow, other] = await Promise.all([start(proxy.url), start(server.url)])
+    const request = { subject: { user: 'http6x' }, resource: '/few' }
+    const { receipt } = (await slow.post('/v1/check', request)).body
+    proxy.stallAfter('http6x')
+    const first = slow.post('/v1/refund', { receipt })
+    await until('it has begun', () => proxy.isStalled)
+    const meanwhile = await other.post('/v1/refund', { receipt })
+    expect([meanwhile.status, meanwhile.body.error?.code]).toEqual([409, 'idempotency_in_progress'])
+    await proxy.pass()
+    expect((await first).body.refunded).toEqual({ requests: 1 })
+    expect((await other.post('/v1/refund', { receipt })).body.refunded).toEqual({ requests: 1 })
+    expect((await other.post('/v1/quota', request)).body.remaining).toBe(10)
+    await Promise.all([slow.stop(), other.stop()])
     await proxy.stop()
   })
 })
