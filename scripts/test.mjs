@@ -2,11 +2,13 @@
 // `npm test -- PATH ...` runs the test files under these paths; `npm run test:quick` the tests that start no process.
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { ensureCommand, ensureDependencies, ensurePythonProgram } from './ensure.mjs'
 import { ROOT, run } from './run.mjs'
 
 const paths = process.argv.slice(2).filter((argument) => argument !== '--quick')
+/** How many files are named that took longest. */
+const SLOWEST = 12
 const isQuick = process.argv.includes('--quick')
 const report = join(ROOT, '.cache/vitest.json')
 
@@ -63,6 +65,7 @@ function tests(name, args) {
       const { numPassedTests, numFailedTests, testResults } = JSON.parse(
         readFileSync(report, 'utf8'),
       )
+      printSlowest(testResults)
       for (const { assertionResults } of testResults)
         for (const { status, fullName } of assertionResults)
           if (status === 'skipped' || status === 'pending') skipped.push(fullName)
@@ -74,6 +77,13 @@ function tests(name, args) {
     }
     if (!ok) broken.push(name)
   })
+}
+
+/** Where the time of a run goes. */
+function printSlowest(files) {
+  const seconds = ({ startTime, endTime }) => (endTime - startTime) / 1000
+  for (const file of files.toSorted((a, b) => seconds(b) - seconds(a)).slice(0, SLOWEST))
+    console.log(`${seconds(file).toFixed(1).padStart(6)} s  ${relative(ROOT, file.name)}`)
 }
 
 /** What tests start: the server's bundles, and the database that they begin with. */
