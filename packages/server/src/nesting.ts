@@ -10,31 +10,38 @@ export function isDeep(value: unknown, levels = DEEPEST): boolean {
   return Object.values(value).some((inner) => isDeep(inner, levels - 1))
 }
 
-/** Values and names of one body: a batch of 1000 checks has a few tens of thousands. */
-export const MOST_VALUES = 200_000
+/** What JSON may have at most. */
+export interface JsonBounds {
+  /** Lists and objects within each other. */
+  readonly deepest: number
+  /** Values and names, in all. */
+  readonly mostValues: number
+}
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
+const OPENING = new Set([0x5b, 0x7b])
+const CLOSING = new Set([0x5d, 0x7d])
 
 /**
- * Whether JSON is nested too deep, or has so many values that parsing it would keep others waiting. It is
- * found before it is parsed, in a hundredth of the time. What is no JSON may be anything.
+ * Which bound JSON exceeds, found in its bytes before it is parsed: what is parsed takes many times their
+ * room and their time. Of what is no JSON it may say anything.
  */
-export function isTooMuch(json: string): boolean {
-  let [depth, values] = [0, 0]
-  for (let i = 0; i < json.length; i++) {
-    const code = json.charCodeAt(i)
-    if (code === QUOTE) {
-      for (i++; i < json.length; i++) {
-        const inner = json.charCodeAt(i)
-        if (inner === BACKSLASH) i++
-        else if (inner === QUOTE) break
-      }
-    } else if (code === COMMA || code === COLON) {
-      if (++values > MOST_VALUES) return true
-      // [ and {, then ] and }.
-    } else if (code === 0x5b || code === 0x7b) {
-      if (++depth > DEEPEST) return true
-    } else if (code === 0x5d || code === 0x7d) depth--
+export function boundExceeded(
+  bytes: Uint8Array,
+  { deepest, mostValues }: JsonBounds,
+): keyof JsonBounds | null {
+  let [depth, values, isText] = [0, 0, false]
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!
+    if (isText) {
+      if (byte === BACKSLASH) i++
+      else if (byte === QUOTE) isText = false
+    } else if (byte === QUOTE) isText = true
+    else if (byte === COMMA || byte === COLON) {
+      if (++values > mostValues) return 'mostValues'
+    } else if (OPENING.has(byte)) {
+      if (++depth > deepest) return 'deepest'
+    } else if (CLOSING.has(byte)) depth--
   }
-  return false
+  return null
 }

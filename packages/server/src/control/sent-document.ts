@@ -1,9 +1,10 @@
 /**
  * A rules document as it was sent: its bytes, read with limits. Pure, so that a thread can do it for a
- * large one. How deep it is nested is found before it is parsed: what is parsed takes many times its bytes.
+ * large one. How deep it is nested is found before it is parsed.
  */
 import type { RulesDocument } from '@sluice/limiter'
 import { quote } from '@sluice/limiter/transport'
+import { boundExceeded } from '../nesting.js'
 
 export interface SentDocument {
   readonly bytes: Uint8Array
@@ -18,7 +19,7 @@ export interface Unreadable {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function parseDocument({ bytes, deepest }: SentDocument): RulesDocument | Unreadable {
-  if (isNestedDeeper(bytes, deepest))
+  if (boundExceeded(bytes, { deepest, mostValues: Number.POSITIVE_INFINITY }) !== null)
     return {
       unreadable: `the document is nested more than ${deepest} deep; --document-depth allows more`,
     }
@@ -33,25 +34,4 @@ export function parseDocument({ bytes, deepest }: SentDocument): RulesDocument |
   if (typeof document === 'object' && document !== null && !Array.isArray(document)) return document
   const what = Array.isArray(document) ? 'a list' : quote(document)
   return { unreadable: `the body is ${what}; expected an object` }
-}
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c]
-const OPENING = new Set([0x5b, 0x7b])
-const CLOSING = new Set([0x5d, 0x7d])
-
-/** Whether lists and objects of this JSON are more than so many within each other. */
-export function isNestedDeeper(bytes: Uint8Array, most: number): boolean {
-  let depth = 0
-  let isText = false
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]!
-    if (isText) {
-      if (byte === BACKSLASH) i++
-      else if (byte === QUOTE) isText = false
-    } else if (byte === QUOTE) isText = true
-    else if (OPENING.has(byte)) {
-      if (++depth > most) return true
-    } else if (CLOSING.has(byte)) depth--
-  }
-  return false
 }

@@ -115,7 +115,7 @@ export class OrdinaryAnswers {
       params,
       query: () => new URLSearchParams(query),
       bytes: () => bytes ?? Buffer.alloc(0),
-      body: () => (body ??= parseBody(decoded(bytes ?? Buffer.alloc(0)))),
+      body: () => (body ??= parseBody(bytes ?? Buffer.alloc(0))),
     })
     if (route.deprecated === undefined) return reply
     const { since, sunset } = route.deprecated
@@ -181,15 +181,4 @@ function requireJson(headers: IncomingHttpHeaders): void {
     `Content-Type is ${JSON.stringify(type.slice(0, 64))}; expected application/json`,
     { field: 'Content-Type' },
   )
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-/** Bytes that are no UTF-8 are no JSON. */
-function decoded(bytes: Buffer): string {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    throw new ServiceError('bad_request', 'the body is not UTF-8')
-  }
 }

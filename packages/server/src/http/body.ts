@@ -1,33 +1,36 @@
 /** JSON bodies, read in words: what is wrong names the field and what was expected. */
 import { didYouMean, quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
-import { DEEPEST, isDeep, isTooMuch, MOST_VALUES } from '../nesting.js'
+import { boundExceeded, DEEPEST } from '../nesting.js'
 
 export type Body = Readonly<Record<string, unknown>>
 
-/** Bodies up to here are seen through once they are parsed, longer ones before. */
-const SEEN_AT_ONCE = 524_288
+/** A batch of 1000 checks has a few tens of thousands of values; so many are parsed without a pause that is felt. */
+const BOUNDS = { deepest: DEEPEST, mostValues: 200_000 }
+
+const EXCEEDED = {
+  deepest: `the body is nested more than ${DEEPEST} deep`,
+  mostValues: `the body has more than ${BOUNDS.mostValues} values; send fewer at a time`,
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function badField(field: string, message: string): ServiceError {
   return new ServiceError('bad_request', `${field} ${message}`, { field })
 }
 
-/** The body's one JSON object. */
-export function parseBody(text: string): Body {
-  if (text.length > SEEN_AT_ONCE && isTooMuch(text))
-    throw new ServiceError(
-      'bad_request',
-      `the body is nested more than ${DEEPEST} deep, or has more than ${MOST_VALUES} values; send fewer at a time`,
-    )
+/** The body's one JSON object. Bytes that are no UTF-8 are no JSON. */
+export function parseBody(bytes: Uint8Array): Body {
+  const exceeded = boundExceeded(bytes, BOUNDS)
+  if (exceeded !== null) throw new ServiceError('bad_request', EXCEEDED[exceeded])
   let body: unknown
   try {
-    body = JSON.parse(text)
+    body = JSON.parse(utf8.decode(bytes))
   } catch (error) {
+    if (error instanceof TypeError) throw new ServiceError('bad_request', 'the body is not UTF-8')
     const why = error instanceof Error ? error.message : String(error)
     throw new ServiceError('bad_request', `the body is not JSON: ${quote(why).slice(1, -1)}`)
   }
-  if (text.length <= SEEN_AT_ONCE && isDeep(body))
-    throw new ServiceError('bad_request', `the body is nested more than ${DEEPEST} deep`)
   if (isBody(body)) return body
   const what = Array.isArray(body) ? 'a list' : quote(body)
   throw new ServiceError('bad_request', `the body is ${what}; expected an object`)

@@ -108,7 +108,7 @@ function single(text: string): Request | null {
 
 /** What the ordinary way makes of the bytes. */
 function ordinarily(text: string): Request {
-  const { request, namespace } = readCheck(parseBody(text))
+  const { request, namespace } = readCheck(parseBody(Buffer.from(text)))
   expect(namespace === undefined || namespace === 'shop').toBe(true)
   limiter.validate(request)
   return request
@@ -152,7 +152,7 @@ describe('the scanner of checks', () => {
         const bytes = Buffer.from(text)
         if (!scanner.batch(bytes, 0, bytes.length, requests, 4)) return
         accepted++
-        const expected = readBatch(parseBody(text)).map(({ request }) => request)
+        const expected = readBatch(parseBody(Buffer.from(text))).map(({ request }) => request)
         for (const request of expected) limiter.validate(request)
         expect(requests).toEqual(expected)
         expect(requests.length).toBeLessThanOrEqual(4)
