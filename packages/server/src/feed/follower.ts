@@ -198,6 +198,10 @@ export class Follower {
     if (snapshot === null) throw new Error('it has no snapshot')
     if (snapshot.digest === digest && snapshot.revision === revision)
       throw new Error('its changes do not continue its snapshot')
+    // An older one is a way back, unless its changes lead on: then it is another history.
+    const isBack = newest.revision > revision && snapshot.revision < revision
+    if (isBack && !leadsTo(newest, snapshot, (await source.changesAfter(snapshot.revision)) ?? []))
+      throw new Error('its changes are lost, and its snapshot is older than what is in force')
     await this.#takeWhole(snapshot)
     this.#upToDate()
   }
@@ -248,4 +252,15 @@ export class Follower {
     file?.keep(this.#state)
     for (const waiter of this.#waiters) if (waiter.revision <= revision) waiter.done()
   }
+}
+
+/** Whether the changes lead from one revision to the other, each continuing the one before. */
+function leadsTo(to: Head, from: Head, changes: readonly Change[]): boolean {
+  let { revision, digest } = from
+  for (const change of changes) {
+    if (change.revision <= revision) continue
+    if (change.revision !== revision + 1 || change.previous !== digest) return false
+    ;({ revision, digest } = change)
+  }
+  return revision >= to.revision
 }

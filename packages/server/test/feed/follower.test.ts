@@ -113,6 +113,29 @@ describe('a follower', () => {
     ])
   })
 
+  it('does not go back to a snapshot that is older than its rules where the changes are lost', async () => {
+    const history = historyOf('a', 'b', 'c')
+    const old = await historyOf('a').snapshot()
+    let [isLost, snapshot] = [false, old]
+    const source: FeedSource = {
+      head: () => history.head(),
+      snapshot: async () => snapshot,
+      changesAfter: async (revision) => (isLost ? [] : history.changesAfter(revision)),
+      watch: () => () => undefined,
+    }
+    const { follower, rules, lines } = follow(source)
+    await follower.start()
+    expect(rules()).toEqual(['a', 'b', 'c'])
+    isLost = true
+    history.commit([ruleEdit('d', '1/s')])
+    await until('it has looked', () => follower.reading.isAway)
+    expect([rules(), follower.reading.revision]).toEqual([['a', 'b', 'c'], 4])
+    expect(lines).toContain('the feed is away; revision 4 stays in force')
+    snapshot = await history.snapshot()
+    await until('it has the new one', () => follower.reading.revision === 5)
+    expect(rules()).toEqual(['a', 'b', 'c', 'd'])
+  })
+
   it('goes over to another history, where it is longer at once, where it is shorter after some patience', async () => {
     let now = 0
     const first = historyOf('a', 'b', 'c')
