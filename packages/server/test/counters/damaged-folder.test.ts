@@ -27,10 +27,8 @@ async function usedFolder() {
 
 /** Where it is: beside the counters. */
 function fileOf(data: string, name: string): string {
-  const found = readdirSync(data, { recursive: true }).find((file) =>
-    `/${file}`.endsWith(`/${name}`),
-  )
-  return join(data, String(found))
+  const files = readdirSync(data, { recursive: true, encoding: 'utf8' })
+  return join(data, files.find((file) => `/${file}`.endsWith(`/${name}`))!)
 }
 
 function flipBit(file: string): void {
