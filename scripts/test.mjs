@@ -1,6 +1,7 @@
 // `npm test`: everything that must hold before a change lands. Ends with `N passed, N failed, N skipped`.
 // `npm test -- PATH ...` runs the test files under these paths; `npm run test:quick` the tests that start no process.
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { ensureCommand, ensureDependencies, ensurePythonProgram } from './ensure.mjs'
@@ -120,7 +121,14 @@ async function everything() {
     ['dead code', 'npx', ['knip']],
     ['package', 'node', ['scripts/check-package.mjs']],
   ])
+  // The faults need it. Most tests wait for servers, so it is built beside them.
+  const previous = spawn('nice', [process.execPath, 'scripts/build-previous.mjs'], {
+    cwd: ROOT,
+    stdio: 'ignore',
+  })
+  const isBuilt = once(previous, 'exit')
   tests('tests', ['--project', 'quick', '--project', 'servers'])
+  await isBuilt
   // Faults run one file at a time: a machine that is busy with something else looks like a fault itself.
   tests('faults', ['--project', 'faults', '--no-file-parallelism'])
 }

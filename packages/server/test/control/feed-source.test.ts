@@ -17,22 +17,6 @@ function stateOf(edits: readonly Edit[]): Map<string, unknown> {
 }
 
 onEachDatabase('the feed', (world) => {
-  it('has a snapshot of very many items of one kind', async () => {
-    const { control, database, namespace } = world
-    await control.rules.create(ROOT, namespace, { name: 'a', scope: 'user', limits: '1/s' })
-    const count = 150_000
-    await database.query(
-      `INSERT INTO sluice.blocks (id, namespace, scope, value, created_at)
-        SELECT gen_random_uuid(), $1, 'user', i::text, now() FROM generate_series(1, ${count}) AS i`,
-      [namespace],
-    )
-    const { edits } = (await control.feed.snapshot())!
-    expect(
-      edits.filter((edit) => edit.namespace === namespace && edit.kind === 'block').length,
-    ).toBe(count)
-    await database.query('DELETE FROM sluice.blocks WHERE namespace = $1', [namespace])
-  })
-
   it('gives a chain of changes that leads to the snapshot', async () => {
     const { control, namespace } = world
     const rule = { name: 'per-user', scope: 'user', limits: '100/s' }
