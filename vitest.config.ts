@@ -13,8 +13,8 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     pool: 'forks',
-    // Most tests wait for servers, so two at a time are quicker on two cores too.
-    maxWorkers: 2,
+    // Most tests wait for servers, so three at a time are quicker on two cores too.
+    maxWorkers: 3,
     projects: [
       {
         extends: true,
