@@ -18,7 +18,12 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'quick', include: QUICK, setupFiles: ['scripts/forbid-processes.mjs'] },
+        test: {
+          name: 'quick',
+          isolate: false,
+          include: QUICK,
+          setupFiles: ['scripts/forbid-processes.mjs'],
+        },
       },
       {
         extends: true,
