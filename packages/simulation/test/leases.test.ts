@@ -10,7 +10,7 @@ import { type Plan, play, QUIET } from '../src/run.js'
 import { wrap } from '../src/wrap.js'
 import { firstSeed } from './seeds.js'
 
-const RUNS = 1200
+const RUNS = 900
 
 /** The first run that admits too much, or null; and what all of them did. */
 async function search(runs: number, plan: (seed: number) => Plan) {

@@ -42,13 +42,13 @@ describe('a limiter over Redis', () => {
 
   it(
     'answers as one over memory does, whatever it is asked',
-    () => hold(histories(0), 1200, (history) => Twins.live(history, client)),
+    () => hold(histories(0), 900, (history) => Twins.live(history, client)),
     PATIENCE_MS,
   )
 
   it(
     'answers as one over memory does, however the rules change',
-    () => hold(histories(8), 1200, (history) => Twins.live(history, client)),
+    () => hold(histories(8), 900, (history) => Twins.live(history, client)),
     PATIENCE_MS,
   )
 
