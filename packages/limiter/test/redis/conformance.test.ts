@@ -8,7 +8,7 @@ import { memoryStore } from '../../src/index.js'
 import { ioredisOptions, nodeRedisOptions, type RedisClient, redisStore } from '../../src/redis.js'
 import { testStore } from '../../src/testing.js'
 import { connectedToCluster } from './over-redis.js'
-import { RedisServer, startCluster } from './servers.js'
+import { RedisServer, startCluster, startSentinels } from './servers.js'
 
 const VALKEY = fileURLToPath(new URL('../../../../.cache/bin/valkey-server', import.meta.url))
 
@@ -89,6 +89,27 @@ async function reachCluster(): Promise<Reached> {
   }
 }
 
+/** A busy machine must not look like a primary that is gone. */
+async function reachSentinel(): Promise<Reached> {
+  const service = await startSentinels({ downAfterMs: 60_000 })
+  const { sentinels, name } = service
+  const client = new Redis({
+    ...ioredisOptions,
+    sentinels: [...sentinels],
+    name,
+    lazyConnect: true,
+  })
+  client.on('error', () => {})
+  await client.connect()
+  return {
+    client,
+    async close() {
+      client.disconnect()
+      await service.stop()
+    },
+  }
+}
+
 describe('stores', () => {
   testStore({ describe, it }, 'the memory store', () => ({ store: memoryStore() }))
 
@@ -100,6 +121,8 @@ describe('stores', () => {
     testOver('the Redis store with leases', reachWithIoredis, true))
 
   describe('a cluster', () => testOver('the Redis store over a cluster', reachCluster))
+
+  describe('Sentinel', () => testOver('the Redis store behind Sentinel', reachSentinel))
 
   describe('Valkey', () => {
     if (existsSync(VALKEY)) testOver('the Redis store over Valkey', () => reachWithIoredis(VALKEY))

@@ -278,8 +278,11 @@ export interface Sentinels {
   stop(): Promise<void>
 }
 
-/** A primary, two replicas, three sentinels that fail over within two or three seconds. */
-export async function startSentinels(): Promise<Sentinels> {
+/**
+ * A primary, two replicas, three sentinels that replace a primary which has been silent for `downAfterMs`: within
+ * two or three seconds, unless it is given.
+ */
+export async function startSentinels({ downAfterMs = 1500 } = {}): Promise<Sentinels> {
   const name = 'main'
   const primary = await RedisServer.start({ args: ['--repl-diskless-sync-delay', '0'] })
   const replicas = await Promise.all(
@@ -307,7 +310,7 @@ export async function startSentinels(): Promise<Sentinels> {
           `dir ${folder}`,
           `sentinel monitor ${name} ${HOST} ${primary.port} 2`,
           // Sentinels ping a new primary only after a second: told to wait less, they would replace it at once.
-          `sentinel down-after-milliseconds ${name} 1500`,
+          `sentinel down-after-milliseconds ${name} ${downAfterMs}`,
           `sentinel failover-timeout ${name} 3000`,
           '',
         ].join('\n'),
