@@ -120,7 +120,7 @@ class Instance {
 
   /** Answers with what is wrong if it does not end by itself. */
   async ended(): Promise<string[]> {
-    const code = await Promise.race([this.#gone, sleep(10_000, 'never' as const)])
+    const code = await Promise.race([this.#gone, sleep(60_000, 'never' as const, { ref: false })])
     this.kill()
     const errors = this.#stderr === '' ? [] : [this.#stderr]
     return code === 0 ? errors : [`an instance ended with ${code}`, ...errors]
