@@ -2,8 +2,7 @@
 import { run } from './run.mjs'
 
 run('node', ['scripts/generate-lua.mjs'])
-run('node', ['scripts/generate-schema.mjs'])
-run('npx', ['tsc', '-b', 'packages/limiter'])
+run('npx', ['tsc', '-b', 'packages/limiter', 'packages/contract'])
+run('node', ['scripts/generate-reference.mjs'])
 run('node', ['scripts/make-seed.mjs'])
 run('node', ['scripts/bundle.mjs'])
-run('node', ['scripts/generate-reference.mjs'])

@@ -1,5 +1,5 @@
-// Writes the pages of docs/reference that the code knows best: commands, settings, errors, metrics and the
-// OpenAPI document. `node scripts/generate-reference.mjs` writes them, `--check` says whether the committed
+// Writes the pages of docs/reference that the code knows best: commands, settings, errors, metrics, the
+// OpenAPI document and the schema of rules files. `node scripts/generate-reference.mjs` writes them, `--check` says whether the committed
 // ones are fresh.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -14,6 +14,7 @@ export { ERROR_CODES } from './error-codes.js'
 export { METRICS } from './telemetry/metric-table.js'
 export { OUTCOMES } from './telemetry/meter.js'
 export { openApiDocument } from './api.js'
+export { rulesFileSchema } from '@sluice/contract'
 export { VERSION } from './version.js'
 export { programOf } from './cli/program.js'
 export { nodesOf, treeOf } from './cli/completion/command-tree.js'
@@ -174,6 +175,7 @@ const pages = {
   'settings.md': settingsPage(sources),
   'errors.md': errorsPage(sources),
   'metrics.md': metricsPage(sources),
+  'rules.schema.json': `${JSON.stringify(sources.rulesFileSchema(), null, 2)}\n`,
   'openapi.json': `${JSON.stringify(sources.openApiDocument(sources.VERSION), null, 2)}\n`,
 }
 const stale = Object.entries(pages)

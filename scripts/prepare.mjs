@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import { ensureDependencies } from './ensure.mjs'
 import { ROOT, run } from './run.mjs'
 
-const SOURCES = ['packages/limiter/src', 'packages/limiter/lua', 'packages/server/src', 'scripts']
+const SOURCES = [
+  'packages/limiter/src',
+  'packages/limiter/lua',
+  'packages/contract/src',
+  'packages/server/src',
+  'scripts',
+]
 
 ensureDependencies()
 const built = join(ROOT, 'packages/server/dist/sluice.cache')

@@ -116,7 +116,6 @@ function inBackground(command, args) {
 /** `hasPython`: ends when what tests use of PyPI is there. */
 async function everything(hasPython) {
   check('generated Lua is fresh', 'node', ['scripts/generate-lua.mjs', '--check'])
-  check('generated schema is fresh', 'node', ['scripts/generate-schema.mjs', '--check'])
   check('format', 'npx', ['biome', 'ci', '--linter-enabled=false', '.'])
   buildServer()
   check('generated reference is fresh', 'node', ['scripts/generate-reference.mjs', '--check'])

@@ -5,8 +5,9 @@ import { SluiceError } from './errors.js'
 import { didYouMean, quote } from './faults.js'
 import { Limiter } from './limiter.js'
 import type { LimitText } from './limits/limit-text.js'
-import type { BuiltInScope, RuleInput, RulesDocument } from './rules/document.js'
-import { DOCUMENT_FIELDS } from './rules/read-document.js'
+import type { BuiltInScope, RulesDocument } from './rules/document.js'
+import { DOCUMENT_PARTS } from './rules/document-parts.js'
+import type { RuleInput } from './rules/rule-fields.js'
 import { RuleSet } from './rules/rule-set.js'
 import { memoryStore } from './store/memory/memory-store.js'
 import type { Store } from './store/store.js'
@@ -26,7 +27,7 @@ export interface LimiterOptions<Scope extends string>
   readonly rules: Rules<Scope> | RuleSet
 }
 
-const KNOWN = [...DOCUMENT_FIELDS, 'store', 'clock']
+const KNOWN = [...Object.keys(DOCUMENT_PARTS), 'store', 'clock']
 
 /** One limit for everyone, counted by `subject.key`. */
 export function createLimiter(

@@ -16,6 +16,28 @@ export interface Fault {
   readonly length?: number
 }
 
+/** What was accepted, and probably does not do what its author meant. */
+export interface Warning {
+  readonly code: WarningCode
+  /** Where in the document. */
+  readonly path: string
+  /** Of what the path names: `is not in force yet`. */
+  readonly message: string
+}
+
+export const WARNING_CODES = {
+  not_in_force_yet: 'The field is accepted and has no effect yet.',
+  never_leased: 'A limit of the rule is never leased, so that every decision goes to the store.',
+  same_cost: 'Two costs become one where resources are normalised.',
+  cost_above_shard: 'A cost is more than one shard of the rule holds.',
+} as const
+
+export type WarningCode = keyof typeof WARNING_CODES
+
+export function printWarning({ code, path, message }: Warning): string {
+  return code === 'not_in_force_yet' ? `${path} ${message}` : `${path}: ${message}`
+}
+
 /** Faults that are kept of one document: more would only take memory. */
 const MOST_FAULTS = 100_000
 

@@ -50,6 +50,35 @@ export class FieldReader {
     return Object.hasOwn(this.#fields, field) ? this.#fields[field] : undefined
   }
 
+  /** The names of all fields, known or not. */
+  names(): string[] {
+    return Object.keys(this.#fields)
+  }
+
+  /** A reader of a field that is an object; undefined where there is none, or after noting that it is none. */
+  object(field: string, what: string, known?: readonly string[]): FieldReader | undefined {
+    const value = this.get(field)
+    const child = value === undefined ? undefined : this.child(value, this.pathOf(field), what)
+    if (known !== undefined) child?.refuseUnknown(known, field)
+    return child
+  }
+
+  /** The items of a list, each with its path; none after noting that it is no list. */
+  list(value: unknown, path: string, what: string): [string, unknown][] {
+    if (value === undefined) return []
+    if (Array.isArray(value)) return value.map((item, i) => [`${path}[${i}]`, item])
+    this.note({ path, message: `${quote(value)} is not a list of ${what}` })
+    return []
+  }
+
+  /** The entries of a field that is an object, such as limits by tier; undefined after noting that it is none. */
+  entries(field: string, what: string): [string, unknown][] | undefined {
+    const value = this.get(field)
+    if (value === undefined) return undefined
+    const child = this.child(value, this.pathOf(field), what)
+    return child === undefined ? undefined : Object.entries(value as Fields)
+  }
+
   /** `where` names the object for the fault's words; the document itself needs no name. */
   refuseUnknown(known: readonly string[], where = ''): void {
     const place = where === '' ? '' : ` in ${where}`

@@ -3,7 +3,7 @@ export type { Clock } from './clock.js'
 export { createLimiter, type LimiterOptions } from './create-limiter.js'
 export type { Allowed, Decision, Denied, LimitDecision, Reason, State } from './decision.js'
 export { ERROR_CODES, type ErrorCode, SluiceError } from './errors.js'
-export { type Fault, printFault } from './faults.js'
+export { type Fault, printFault, type Warning } from './faults.js'
 export type { Hold } from './hold.js'
 export type { HoldTicket } from './hold-ticket.js'
 export { HEADER_FAMILIES, type HeaderFamily } from './http/headers.js'
@@ -16,18 +16,25 @@ export type { Receipt, Units } from './receipt.js'
 export type { Request, Subject } from './request.js'
 export type { Reservation, Settlement } from './reservation.js'
 export type {
-  FailureMode,
-  LeaseInput,
-  LimitsInput,
+  DefaultsInput,
+  Ending,
   ListEntry,
   NormalizeInput,
   OverrideInput,
-  RuleInput,
   RulesDocument,
 } from './rules/document.js'
 export type { AppliedRule, MatchExplanation, SetAsideRule } from './rules/explain.js'
+export type { LeaseInput, LeaseTerms } from './rules/lease-terms.js'
 export type { Normalize } from './rules/normalize.js'
-export type { Cost, Entry, LeaseTerms, Override, Rule, RuleBook } from './rules/rule.js'
+export type { Cost, Entry, Override, Rule, RuleBook } from './rules/rule.js'
+export type {
+  FailureMode,
+  LimitsInput,
+  OneOrMore,
+  Reach,
+  RuleField,
+  RuleInput,
+} from './rules/rule-fields.js'
 export { RuleSet } from './rules/rule-set.js'
 export { inSlices, type Pace, type Slices } from './slices.js'
 export { MemoryStore, type MemoryStoreOptions, memoryStore } from './store/memory/memory-store.js'

@@ -23,12 +23,43 @@ export { canBeLeased } from './leases/leasable-rules.js'
 export { limitIdentity } from './limits/limit.js'
 export { printHold, printReceipt, readHold, readReceipt, shortId } from './receipt-text.js'
 export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
-export { type Cidr, isPlainIpv4, maskWords, parseIp, printIp } from './rules/ip-address.js'
+export {
+  DOCUMENT_PARTS,
+  type DocumentPart,
+  type NamespaceSettings,
+  partsOf,
+  SETTING_PARTS,
+  type SettingPart,
+} from './rules/document-parts.js'
+export {
+  type Cidr,
+  isPlainIpv4,
+  maskWords,
+  parseIp,
+  printCidr,
+  printIp,
+} from './rules/ip-address.js'
 export { writeLease } from './rules/lease-terms.js'
 export { normalPatternKey, pathAmbiguity } from './rules/normalize.js'
 export { LONGEST_RESOURCE, patternKey } from './rules/pattern.js'
+export { DEFAULTS_FIELDS } from './rules/read-defaults.js'
 export { readDocument } from './rules/read-document.js'
+export { NORMALIZE_FIELDS } from './rules/read-normalize.js'
+export { ENDING_FIELDS, OVERRIDE_FIELDS } from './rules/read-subjects.js'
 export {
+  differingFields,
+  FAILURE_MODES,
+  fieldOf,
+  OWN_FIELDS,
+  type OwnField,
+  REACHES,
+  RULE_FIELD_NAMES,
+  RULE_FIELDS,
+  type RuleFieldValue,
+  type RuleFieldValues,
+} from './rules/rule-fields.js'
+export {
+  BUILT_IN_SCOPES,
   hasControlCharacters,
   LONGEST_VALUE,
   METHOD,

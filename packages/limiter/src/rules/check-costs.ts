@@ -2,7 +2,7 @@
  * A configured cost above the burst of a limit that applies there could never pass: the rules cannot be
  * right. One that is much of what a shard holds passes, and asks many shards: a warning.
  */
-import type { Fault } from '../faults.js'
+import type { Fault, Warning } from '../faults.js'
 import { printLimit } from '../limits/limit.js'
 import type { Asked } from './asked.js'
 import type { CompiledRule } from './compiled-rule.js'
@@ -19,7 +19,7 @@ const EASE = 4
 export function checkCosts(
   book: RuleBook,
   rules: RuleSet,
-): { readonly faults: Fault[]; readonly warnings: string[] } {
+): { readonly faults: Fault[]; readonly warnings: Warning[] } {
   const meeting = book.costs.flatMap((cost) =>
     rules.all
       .filter(({ rule }) => rule.enabled && rule.unit === cost.unit)
@@ -117,14 +117,15 @@ function faultsOf(compiled: CompiledRule, cost: Cost): Fault[] {
   )
 }
 
-function warningsOf(compiled: CompiledRule, cost: Cost): string[] {
+function warningsOf(compiled: CompiledRule, cost: Cost): Warning[] {
   const { shards } = compiled.rule
   return variants(compiled).flatMap((variant) =>
     variant.limits
       .filter(({ limit }) => isScarce(limit.burst, shards, cost.cost))
-      .map(
-        ({ limit }) =>
-          `costs.${cost.key}: costs ${cost.cost} ${cost.unit}, and a shard of ${variant.name} (${printLimit(limit)} in ${shards}) holds ${Math.floor(limit.burst / shards)}: such requests ask several shards; use fewer`,
-      ),
+      .map(({ limit }) => ({
+        code: 'cost_above_shard' as const,
+        path: `costs.${cost.key}`,
+        message: `costs ${cost.cost} ${cost.unit}, and a shard of ${variant.name} (${printLimit(limit)} in ${shards}) holds ${Math.floor(limit.burst / shards)}: such requests ask several shards; use fewer`,
+      })),
   )
 }

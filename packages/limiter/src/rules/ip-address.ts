@@ -130,3 +130,8 @@ export function printIp(address: IpAddress): string {
   const tail = hex.slice(best.start + best.length)
   return `${hex.slice(0, best.start).join(':')}::${tail.join(':')}`
 }
+
+/** `10.0.0.0/8` */
+export function printCidr(cidr: Cidr): string {
+  return `${printIp(cidr)}/${cidr.bits}`
+}

@@ -3,8 +3,24 @@ import { quote } from '../faults.js'
 import type { FieldReader } from '../field-reader.js'
 import { parseDuration, printDuration, UNITS } from '../limits/duration.js'
 import type { Algorithm, Limit } from '../limits/limit.js'
-import type { LeaseInput, LeaseSizes } from './document.js'
-import type { LeaseTerms } from './rule.js'
+
+/** As a document states it. */
+export type LeaseInput = boolean | 'on' | 'off' | LeaseSizes
+
+export interface LeaseSizes {
+  /** How much time's worth of the local rate is leased: `10ms` to `400ms`. */
+  readonly ahead?: `${number}ms`
+  /** The largest lease. */
+  readonly most?: number
+}
+
+export interface LeaseTerms {
+  readonly isOn: boolean
+  /** How much time's worth of the local rate is leased, in microseconds; null: as is usual. */
+  readonly ahead: number | null
+  /** The largest lease; null: no other bound than the protocol's. */
+  readonly most: number | null
+}
 
 const LEAST_AHEAD = 10 * UNITS.ms
 const MOST_AHEAD = 400 * UNITS.ms

@@ -1,28 +1,24 @@
 /** Reads the table of costs: what a request to a resource costs, by unit. */
-import { type Fault, quote } from '../faults.js'
-import { isFields } from '../field-reader.js'
+import { quote, type Warning } from '../faults.js'
+import { type FieldReader, isFields } from '../field-reader.js'
 import { AMOUNT_RANGE, isAmount } from '../limits/amount.js'
+import { sortedMethods, splitMethods } from './methods.js'
 import { type Normalize, normalizePattern } from './normalize.js'
 import { parsePattern, patternKey } from './pattern.js'
-import { sortedMethods, splitMethods } from './read-rule.js'
 import type { Cost } from './rule.js'
 import { METHOD, UNIT } from './words.js'
 
 export interface CostContext {
   readonly normalize: Normalize
-  readonly faults: Fault[]
-  readonly warnings: string[]
+  readonly warnings: Warning[]
 }
 
-export function readCosts(
-  table: readonly [string, unknown][],
-  { normalize, faults, warnings }: CostContext,
-): Cost[] {
+export function readCosts(document: FieldReader, { normalize, warnings }: CostContext): Cost[] {
   const read: Cost[] = []
   const seen = new Set<string>()
   const normal = new Map<string, Cost>()
-  for (const [key, written] of table) {
-    const refuse = (message: string) => faults.push({ path: `costs.${key}`, message })
+  for (const [key, written] of document.entries('costs', 'costs by resource') ?? []) {
+    const refuse = (message: string) => document.note({ path: `costs.${key}`, message })
     const { methods, resource } = splitMethods(key)
     const pattern = parsePattern(resource)
     if (typeof pattern === 'string') {
@@ -57,9 +53,11 @@ export function readCosts(
       const normalPlace = JSON.stringify([patternKey(normalPattern ?? pattern), one.methods, unit])
       const twin = normal.get(normalPlace)
       if (twin !== undefined && patternKey(twin.pattern) !== patternKey(pattern))
-        warnings.push(
-          `costs.${key}: is the same as ${twin.key} once resources are normalised; the higher cost is charged then`,
-        )
+        warnings.push({
+          code: 'same_cost',
+          path: `costs.${key}`,
+          message: `is the same as ${twin.key} once resources are normalised; the higher cost is charged then`,
+        })
       normal.set(normalPlace, one)
     }
   }

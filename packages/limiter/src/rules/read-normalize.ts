@@ -1,20 +1,25 @@
 /** Reads what a document says under `normalize`. */
 import { quote } from '../faults.js'
 import type { FieldReader } from '../field-reader.js'
+import type { NormalizeInput } from './document.js'
 import { NORMALIZE_DEFAULTS, type Normalize } from './normalize.js'
+
+/** The fields of `normalize`; each answers undefined where nothing is stated. */
+export const NORMALIZE_FIELDS = {
+  checks: (fields: FieldReader) => readSwitch(fields, 'checks'),
+  trailing_slash: (fields: FieldReader) => fields.oneOf('trailing_slash', ['drop', 'keep']),
+  fold_case: (fields: FieldReader) => readSwitch(fields, 'fold_case'),
+} satisfies Record<keyof NormalizeInput, unknown>
 
 /** Stated `checks` wins; else `fold_case: on` or a stated `trailing_slash` turns it on for checks too. */
 export function readNormalize(document: FieldReader): Normalize {
-  const written = document.get('normalize')
-  if (written === undefined) return NORMALIZE_DEFAULTS
   const what = 'an object such as { checks: on, trailing_slash: keep }'
-  const fields = document.child(written, 'normalize', what)
+  const fields = document.object('normalize', what, Object.keys(NORMALIZE_FIELDS))
   if (fields === undefined) return NORMALIZE_DEFAULTS
-  fields.refuseUnknown(['checks', 'trailing_slash', 'fold_case'], 'normalize')
-  const trailingSlash = fields.oneOf('trailing_slash', ['drop', 'keep'])
-  const foldCase = readSwitch(fields, 'fold_case') ?? false
+  const trailingSlash = NORMALIZE_FIELDS.trailing_slash(fields)
+  const foldCase = NORMALIZE_FIELDS.fold_case(fields) ?? false
   return {
-    checks: readSwitch(fields, 'checks') ?? (foldCase || trailingSlash !== undefined),
+    checks: NORMALIZE_FIELDS.checks(fields) ?? (foldCase || trailingSlash !== undefined),
     trailingSlash: trailingSlash ?? 'drop',
     foldCase,
   }

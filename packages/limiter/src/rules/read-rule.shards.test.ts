@@ -1,5 +1,6 @@
 /** `shards` and `lease` of a rule: read, refused with every fault, and warned of where they do less than they seem to. */
 import { describe, expect, it } from 'vitest'
+import { printWarning } from '../faults.js'
 import { printFault, type RuleBook } from '../index.js'
 import { writeLease } from './lease-terms.js'
 import { readDocument } from './read-document.js'
@@ -63,14 +64,16 @@ describe('the shards of a rule', () => {
   it('are the same for all that share counters', () => {
     const kin = { 'a@pro': { scope: 'user', tier: 'pro', limits: '100/s', shards: 4 } }
     expect(faultsOf({ rules: { ...rule({ shards: 8 }).rules, ...kin } })).toEqual([
-      'rules.a@pro: shares its counters with a, so scope, unit, shadow, additive and shards must be the same',
+      'rules.a@pro: shares its counters with a, so scope, additive, unit, shadow and shards must be the same',
     ])
   })
 
   it('warn where a configured cost is much of what a shard holds', () => {
     const warnings = (shards: number, cost: number, more: object = {}) =>
-      RuleSet.compile({ ...rule({ shards, ...more }), costs: { '/x': cost } } as never).book
-        .warnings
+      RuleSet.compile({
+        ...rule({ shards, ...more }),
+        costs: { '/x': cost },
+      } as never).book.warnings.map(printWarning)
     expect(warnings(8, 3)).toEqual([])
     expect(warnings(8, 4)).toEqual([
       'costs./x: costs 4 requests, and a shard of a (100/s in 8) holds 12: such requests ask several shards; use fewer',
@@ -123,7 +126,7 @@ describe('the lease of a rule', () => {
   })
 
   it('is warned of where a limit is never leased', () => {
-    const warnings = (fields: object) => read(rule(fields)).warnings
+    const warnings = (fields: object) => read(rule(fields)).warnings.map(printWarning)
     expect(warnings({ lease: 'on', limits: ['5/s', '10/s smooth'] })).toEqual([
       'rules.a.lease: stays strict, because gcra is never leased',
     ])

@@ -110,7 +110,7 @@ describe('a tier', () => {
       { additive: true },
     ]) {
       expect(faultsOf({ rules: { a: rule(), 'a@pro': rule({ ...other, tier: 'pro' }) } })).toEqual([
-        'rules.a@pro: shares its counters with a, so scope, unit, shadow, additive and shards must be the same',
+        'rules.a@pro: shares its counters with a, so scope, additive, unit, shadow and shards must be the same',
       ])
     }
   })
@@ -139,7 +139,7 @@ describe('the default rule', () => {
       additive: true,
     }
     expect(faultsOf({ default_rule: rule(fields) })).toEqual(
-      ['additive', 'value', 'tier', 'tiers', 'resource', 'methods']
+      ['value', 'tier', 'resource', 'methods', 'tiers', 'additive']
         .map((field) => `default_rule.${field}: does not go with the default rule`)
         .concat('default_rule.tiers: a rule of one tier has no others'),
     )

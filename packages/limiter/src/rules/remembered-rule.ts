@@ -2,6 +2,8 @@
 import { isFault, parseLimit } from '../limits/grammar.js'
 import { printLimit } from '../limits/limit.js'
 import { CompiledRule, Family } from './compiled-rule.js'
+import type { Rule } from './rule.js'
+import { defaultFields } from './rule-fields.js'
 import type { RuleSet } from './rule-set.js'
 
 export type RememberedRule = readonly [
@@ -27,26 +29,16 @@ export function recall(remembered: RememberedRule, rules: RuleSet): CompiledRule
       rule.name === name && rule.shadow === shadow && textsOf(rule).join() === limits.join(),
   )
   if (same !== undefined) return same
-  const rule = {
+  const rule: Rule = {
+    ...defaultFields(),
     name,
     family,
     scope,
     unit,
     shadow,
-    rollout: 100,
-    value: null,
-    tier: null,
-    resource: '*',
-    pattern: ['rest' as const],
-    normalPattern: null,
-    methods: null,
     limits: limits.map(limitOf),
-    additive: false,
-    enabled: true,
-    failureMode: 'local' as const,
-    shards: 1,
-    lease: null,
-    description: null,
+    pattern: ['rest'],
+    normalPattern: null,
     order: 0,
   }
   return new CompiledRule(rule, new Family(rules.namespace, scope, family))

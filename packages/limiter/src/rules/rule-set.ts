@@ -1,5 +1,6 @@
 /** Rules, compiled: immutable, and swapped whole. What can apply to a resource is found by a planner. */
 import { invalidRules } from '../errors.js'
+import { printWarning } from '../faults.js'
 import { drain, type Slices } from '../slices.js'
 import type { Asked } from './asked.js'
 import { assemble, type RuleSetParts } from './assembly.js'
@@ -22,6 +23,7 @@ export class RuleSet {
   readonly normalize: Normalize
   /** The resources of requests that do not say are normalised. */
   readonly normalizesChecks: boolean
+  /** What is in doubt, in words; `book.warnings` has them with codes. */
   readonly warnings: readonly string[]
   readonly rules: readonly CompiledRule[]
   /** The default rule too. */
@@ -53,7 +55,7 @@ export class RuleSet {
     this.ipv6Prefix = book.ipv6Prefix
     this.normalize = book.normalize
     this.normalizesChecks = book.normalize.checks
-    this.warnings = book.warnings
+    this.warnings = book.warnings.map(printWarning)
     this.rules = parts.rules
     this.all = parts.all
     this.families = parts.families

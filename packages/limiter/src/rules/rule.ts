@@ -1,48 +1,22 @@
 /** A rule as it was checked and understood; the document's words, resolved. */
+import type { Warning } from '../faults.js'
 import type { Limit } from '../limits/limit.js'
-import type { FailureMode } from './document.js'
 import type { Cidr } from './ip-address.js'
 import type { Normalize } from './normalize.js'
 import type { Pattern } from './pattern.js'
+import type { RuleFieldValues } from './rule-fields.js'
 
-export interface Rule {
+/** The fields of the table (`rule-fields.ts`), and what follows from them. */
+export interface Rule extends RuleFieldValues {
   /** `search`, or `search@pro` for a tier's variant. */
   readonly name: string
   /** The name without the tier: variants of one family share their counters. */
   readonly family: string
-  readonly scope: string
-  readonly value: string | Cidr | null
-  readonly tier: string | null
-  /** As written, without methods. */
-  readonly resource: string
   readonly pattern: Pattern
   /** What a normalised resource is compared with; null where that is the pattern itself. */
   readonly normalPattern: Pattern | null
-  /** Upper case, sorted; null for all. */
-  readonly methods: readonly string[] | null
-  readonly limits: readonly Limit[]
-  readonly additive: boolean
-  readonly unit: string
-  readonly enabled: boolean
-  readonly shadow: boolean
-  /** Percent of its subjects for which it is enforced. */
-  readonly rollout: number
-  readonly failureMode: FailureMode
-  /** How many counters a row is split into; 1: none. The same for a whole family. */
-  readonly shards: number
-  /** Null: as the instance does. */
-  readonly lease: LeaseTerms | null
-  readonly description: string | null
   /** Its place in the document; breaks ties between answers. */
   readonly order: number
-}
-
-export interface LeaseTerms {
-  readonly isOn: boolean
-  /** How much time's worth of the local rate is leased, in microseconds; null: as is usual. */
-  readonly ahead: number | null
-  /** The largest lease; null: no other bound than the protocol's. */
-  readonly most: number | null
 }
 
 export interface Entry {
@@ -86,5 +60,5 @@ export interface RuleBook {
   readonly exemptions: readonly Entry[]
   readonly blocks: readonly Entry[]
   /** What was accepted but does nothing yet, or less than it seems. */
-  readonly warnings: readonly string[]
+  readonly warnings: readonly Warning[]
 }

@@ -6,7 +6,8 @@ import type { Decision, LimitDecision } from '../decision.js'
 import type { Limiter } from '../limiter.js'
 import type { LimitText } from '../limits/limit-text.js'
 import type { Request } from '../request.js'
-import type { LimitsInput, RulesDocument } from '../rules/document.js'
+import type { RulesDocument } from '../rules/document.js'
+import type { LimitsInput } from '../rules/rule-fields.js'
 import type { Answer, Store } from '../store/store.js'
 
 export interface StoreUnderTest {

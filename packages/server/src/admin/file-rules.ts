@@ -1,7 +1,7 @@
 /** The rules in force where they come from a file: read alone, each of version 1, known by its name. */
-import { printLimit, type Rule, type RuleSet } from '@sluice/limiter'
-import { quote, writeLease } from '@sluice/limiter/transport'
-import { valueText } from '../control/content.js'
+import { printRule } from '@sluice/contract'
+import type { Rule, RuleSet } from '@sluice/limiter'
+import { quote } from '@sluice/limiter/transport'
 import { type Page, type PageRequest, pageOf } from '../control/context.js'
 import { costKey } from '../control/print-document.js'
 import type { WireRule } from '../control/rules-part.js'
@@ -47,28 +47,12 @@ export function namedFileRule({ namespace, limiter }: Tenant, name: string): Wir
 }
 
 function fileRule(namespace: string, rule: Rule): WireRule {
-  const { name, scope, tier, resource, methods, additive, unit, enabled, shadow, description } =
-    rule
+  const { name } = rule
   return {
     id: name,
     name,
     namespace,
-    scope,
-    value: valueText(rule.value),
-    tier,
-    resource,
-    methods,
-    limits: rule.limits.map(printLimit),
-    additive,
-    unit,
-    enabled,
-    shadow,
-    rollout: rule.rollout,
-    failure_mode: rule.failureMode,
-    reach: 'regional',
-    shards: rule.shards,
-    lease: rule.lease === null ? null : writeLease(rule.lease),
-    description,
+    ...printRule(rule),
     version: 1,
     created_at: null,
     updated_at: null,

@@ -133,22 +133,39 @@ const override = {
   reason,
 }
 
-export const ADMIN_SCHEMAS: Readonly<Record<string, Schema>> = {
-  Rule: object({
-    id,
-    name: text('Unique in its namespace.'),
-    namespace,
-    ...rule,
-    version,
-    created_at: fixed.created_at,
-    updated_at: fixed.updated_at,
+const ruleAnswer = {
+  id,
+  name: text('Unique in its namespace.'),
+  namespace,
+  ...rule,
+  version,
+  created_at: fixed.created_at,
+  updated_at: fixed.updated_at,
+}
+
+const warnings = listOf(
+  object({
+    code: text('Which.'),
+    field: text('The field that is meant.'),
+    message: text('What is in doubt.'),
   }),
+)
+
+export const ADMIN_SCHEMAS: Readonly<Record<string, Schema>> = {
+  Rule: object({ ...ruleAnswer, warnings }, Object.keys(ruleAnswer)),
   RuleInput: object(
-    { name: text('Unique in its namespace.'), ...ruleInput, scope, limits: limitsInput, ...fixed },
+    {
+      name: text('Unique in its namespace.'),
+      ...ruleInput,
+      scope,
+      limits: limitsInput,
+      ...fixed,
+      warnings,
+    },
     ['name', 'scope', 'limits'],
   ),
   RulePatch: object(
-    { name: text('Another name.'), ...ruleInput, scope, limits: limitsInput, ...fixed },
+    { name: text('Another name.'), ...ruleInput, scope, limits: limitsInput, ...fixed, warnings },
     [],
   ),
   Rules: page('Rule'),
@@ -236,24 +253,28 @@ export const ADMIN_SCHEMAS: Readonly<Record<string, Schema>> = {
     type: 'object',
     description: 'A rules document, as a rules file has it: see rules.schema.json.',
   },
-  Plan: object({
-    revision,
-    changes: listOf(
-      object({
-        what: text('What kind.', {
-          enum: ['rule', 'tier', 'override', 'exemption', 'block', 'cost', 'settings'],
+  Plan: object(
+    {
+      revision,
+      warnings,
+      changes: listOf(
+        object({
+          what: text('What kind.', {
+            enum: ['rule', 'tier', 'override', 'exemption', 'block', 'cost', 'settings'],
+          }),
+          name: text('Which.'),
+          change: text('What becomes of it.', { enum: ['added', 'removed', 'changed'] }),
+          before: orNull(text('What it is.')),
+          after: orNull(text('What it is to be.')),
+          counters: {
+            enum: ['carry over', 'start anew', null],
+            description: 'What becomes of what subjects have used.',
+          },
         }),
-        name: text('Which.'),
-        change: text('What becomes of it.', { enum: ['added', 'removed', 'changed'] }),
-        before: orNull(text('What it is.')),
-        after: orNull(text('What it is to be.')),
-        counters: {
-          enum: ['carry over', 'start anew', null],
-          description: 'What becomes of what subjects have used.',
-        },
-      }),
-    ),
-  }),
+      ),
+    },
+    ['revision', 'changes'],
+  ),
   TokenInput: object(
     {
       name: token.name,

@@ -3,6 +3,7 @@
  * the one way it is stored. Pure, so that a thread can do it for a large document.
  */
 import { createHash } from 'node:crypto'
+import { printField, storedRule } from '@sluice/contract'
 import {
   type Entry,
   type Fault,
@@ -14,8 +15,9 @@ import {
   RuleSet,
   type RulesDocument,
   SluiceError,
+  type Warning,
 } from '@sluice/limiter'
-import { type Cidr, patternKey, printIp, writeLease } from '@sluice/limiter/transport'
+import { partsOf, patternKey, printCidr, SETTING_PARTS } from '@sluice/limiter/transport'
 import type { CostItem, ListedSubject, NamespaceSettings } from '../feed/change.js'
 import { extraFaults, textFaults } from './extra-faults.js'
 
@@ -68,6 +70,8 @@ export interface Content {
   readonly exemptions: readonly ListedSubject[]
   readonly blocks: readonly ListedSubject[]
   readonly costs: readonly CostRow[]
+  /** What was accepted and is in doubt. */
+  readonly warnings: readonly Warning[]
 }
 
 /** The document as it is stored, or everything that is wrong with it. */
@@ -78,7 +82,7 @@ export function contentOf(document: RulesDocument): Content | Fault[] {
     if (extra.length > 0) return extra
     const raw = (rule: Rule) => document.rules?.[rule.name] ?? document.rules?.[rule.family]
     return {
-      settings: settingsOf(document),
+      settings: partsOf(document, SETTING_PARTS),
       rules: book.rules.map((rule) => ruleRow(rule, raw(rule)!)),
       tiers: [...book.tiers].flatMap(([scope, values]) =>
         [...values].map(([value, tier]) => ({ scope, value, tier, place: hash([scope, value]) })),
@@ -90,6 +94,7 @@ export function contentOf(document: RulesDocument): Content | Fault[] {
         const place = hash([patternKey(pattern), methods, unit])
         return { resource, methods, unit, cost, place }
       }),
+      warnings: book.warnings,
     }
   } catch (error) {
     if (error instanceof SluiceError && error.code === 'invalid_rules')
@@ -103,17 +108,6 @@ export function hash(what: unknown): string {
   return createHash('sha256').update(JSON.stringify(what)).digest('hex')
 }
 
-export function settingsOf(document: RulesDocument): NamespaceSettings {
-  const { timezone, defaults, normalize, scopes, default_rule } = document
-  return {
-    ...(timezone === undefined ? {} : { timezone }),
-    ...(defaults === undefined ? {} : { defaults }),
-    ...(normalize === undefined ? {} : { normalize }),
-    ...(scopes === undefined ? {} : { scopes }),
-    ...(default_rule === undefined ? {} : { default_rule }),
-  }
-}
-
 type RulePlace = Pick<RuleRow, 'scope' | 'value' | 'tier' | 'methods' | 'shadow'> & {
   readonly patternKey: string
 }
@@ -125,39 +119,11 @@ export function placeOf({ scope, value, tier, patternKey: key, methods, shadow }
 
 function ruleRow(rule: Rule, raw: RuleInput): RuleRow {
   const { name, family, scope, tier, resource, methods, additive, enabled, shadow, unit } = rule
-  const value = valueText(rule.value)
+  const value = printField(rule, 'value') as string | null
   const place = placeOf({ ...rule, value, patternKey: patternKey(rule.pattern) })
   const least_burst = leastBurst(rule.limits)
   const columns = { name, family, scope, value, tier, resource, methods, additive, enabled, shadow }
-  return { ...columns, unit, least_burst, place, body: bodyOf(rule, raw) }
-}
-
-function bodyOf(rule: Rule, raw: RuleInput): RuleInput {
-  const { scope, tier, resource, methods, additive, unit, enabled, shadow, description } = rule
-  const { value, failure_mode, rollout, reach } = raw
-  const { shards, lease } = rule
-  return {
-    scope,
-    ...(value === undefined ? {} : { value }),
-    ...(tier === null ? {} : { tier }),
-    ...(resource === '*' ? {} : { resource }),
-    ...(methods === null ? {} : { methods }),
-    limits: rule.limits.map(printLimit) as RuleInput['limits'],
-    ...(additive ? { additive } : {}),
-    ...(unit === 'requests' ? {} : { unit }),
-    ...(enabled ? {} : { enabled }),
-    ...(shadow ? { shadow } : {}),
-    ...(failure_mode === undefined ? {} : { failure_mode }),
-    ...(description === null ? {} : { description }),
-    ...(rollout === undefined || rollout === 100 ? {} : { rollout }),
-    ...(reach === undefined || reach === 'regional' ? {} : { reach }),
-    ...(shards === 1 ? {} : { shards }),
-    ...(lease === null ? {} : { lease: writeLease(lease) }),
-  }
-}
-
-export function valueText(value: string | Cidr | null): string | null {
-  return typeof value === 'object' && value !== null ? `${printIp(value)}/${value.bits}` : value
+  return { ...columns, unit, least_burst, place, body: storedRule(rule, raw) }
 }
 
 function leastBurst(limits: readonly Limit[]): number {
@@ -183,7 +149,11 @@ function lastOfEach(rows: readonly OverrideRow[]): OverrideRow[] {
 }
 
 function listedSubject(entry: Entry): ListedSubject {
-  return { scope: entry.scope, value: valueText(entry.value)!, ...endOf(entry) }
+  return {
+    scope: entry.scope,
+    value: typeof entry.value === 'string' ? entry.value : printCidr(entry.value),
+    ...endOf(entry),
+  }
 }
 
 function endOf({ until, reason }: Entry): { until: string | null; reason: string | null } {

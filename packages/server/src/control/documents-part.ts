@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { inSlices, type RulesDocument } from '@sluice/limiter'
 import { NAMESPACE, quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
-import { NEWER_SETTINGS } from '../feed/change.js'
 import type { Caller } from '../security/caller.js'
 import type { Content } from './content.js'
 import {
@@ -23,8 +22,9 @@ import {
   requireNamespace,
 } from './context.js'
 import type { Sql } from './database.js'
-import { invalid, wireFaults } from './faults.js'
+import { invalid, type WireWarning, wireFaults, wireWarnings } from './faults.js'
 import { loadContent } from './load-content.js'
+import { refuseForOlder } from './older-instances.js'
 import {
   type ContentDifference,
   compareContent,
@@ -45,6 +45,8 @@ export interface Plan {
   /** Of the namespace, once it is so. */
   readonly revision: number
   readonly changes: readonly PlannedChange[]
+  /** What is accepted and in doubt; absent where nothing is. */
+  readonly warnings?: readonly WireWarning[]
 }
 
 export interface ApplyOptions {
@@ -58,8 +60,6 @@ const MOST_READ = 2
 /** Checking takes most memory. */
 const MOST_CHECKED = 1
 const MOST_WAITING = 20
-/** How many instances an error names. */
-const MOST_NAMED = 10
 
 export function documentsPart(context: ControlContext) {
   const inTurn = turns(MOST_READ, MOST_WAITING)
@@ -84,10 +84,10 @@ export function documentsPart(context: ControlContext) {
     ifMatch: IfMatch,
   ): Promise<Plan> => {
     const wanted = await checkInTurn(() => readDocument(namespace, document))
-    await refuseForOlder(context, wanted.settings)
+    await refuseForOlder(context, wanted)
     return context.view(async (sql) => {
       const revision = await revisionOf(sql, namespace, ifMatch)
-      return { revision, changes: (await compare(sql, namespace, wanted)).changes }
+      return planOf(revision, (await compare(sql, namespace, wanted)).changes, wanted)
     })
   }
 
@@ -100,16 +100,17 @@ export function documentsPart(context: ControlContext) {
     refuseFile(context.file)
     if (dryRun) return inTurn(() => plan(namespace, document, ifMatch))
     const wanted = await checkInTurn(() => readDocument(namespace, document))
-    await refuseForOlder(context, wanted.settings)
+    await refuseForOlder(context, wanted)
     return context.write(caller.name, async (writing) => {
       const revision = await revisionOf(writing.sql, namespace, ifMatch)
       const { difference, changes } = await compare(writing.sql, namespace, wanted)
       const isKnown = (await findNamespace(writing.sql, namespace)) !== undefined
-      if (isKnown && changes.length === 0) throw new NothingToWrite<Plan>({ revision, changes })
+      if (isKnown && changes.length === 0)
+        throw new NothingToWrite<Plan>(planOf(revision, changes, wanted))
       await beginNamespace(writing, namespace)
       await carryOut(writing, namespace, difference, wanted)
       auditPlan(writing, namespace, changes)
-      return { revision: writing.revision, changes }
+      return planOf(writing.revision, changes, wanted)
     })
   }
 
@@ -144,22 +145,8 @@ function isSent(document: RulesDocument | SentDocument): document is SentDocumen
   return 'bytes' in document
 }
 
-/** A setting that some instance cannot read would not be in force there, and takes others with it. */
-async function refuseForOlder(
-  context: ControlContext,
-  settings: Content['settings'],
-): Promise<void> {
-  for (const setting of NEWER_SETTINGS) {
-    const instances = settings[setting] === undefined ? [] : await context.lacking(setting)
-    if (instances.length === 0) continue
-    const named = instances.slice(0, MOST_NAMED).join(', ')
-    const count = instances.length === 1 ? '1 instance' : `${instances.length} instances`
-    throw new ServiceError(
-      'older_instances',
-      `${setting} cannot be read by ${count} of an older release (${named}); replace them first, or leave it out until then`,
-      { field: setting },
-    )
-  }
+function planOf(revision: number, changes: readonly PlannedChange[], { warnings }: Content): Plan {
+  return { revision, changes, ...wireWarnings(warnings, '') }
 }
 
 /** Zero where the namespace does not exist yet. */

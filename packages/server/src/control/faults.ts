@@ -1,5 +1,5 @@
 /** What the library's reader found wrong, as the wire says it. */
-import type { Fault } from '@sluice/limiter'
+import type { Fault, Warning } from '@sluice/limiter'
 import { ServiceError, type WireFault } from '../error-codes.js'
 
 /** `within` is where in the document the body stands; its own faults are named by `whole`. */
@@ -8,6 +8,29 @@ export function wireFaults(faults: readonly Fault[], within: string, whole: stri
     field: fieldOf(fault, within, whole),
     message: messageOf(fault),
   }))
+}
+
+/** What was accepted and is in doubt, as the wire says it. */
+export interface WireWarning {
+  readonly code: string
+  readonly field: string
+  readonly message: string
+}
+
+/** Those of a part of the document, as fields of an answer; none where there are no warnings. */
+export function wireWarnings(
+  warnings: readonly Warning[],
+  within: string,
+): { warnings?: readonly WireWarning[] } {
+  const own = warnings.filter(({ path }) => within === '' || path.startsWith(`${within}.`))
+  if (own.length === 0) return {}
+  return {
+    warnings: own.map(({ code, path, message }) => ({
+      code,
+      field: fieldOf({ path, message }, within, within),
+      message,
+    })),
+  }
 }
 
 function fieldOf({ path, key }: Fault, within: string, whole: string): string {

@@ -64,6 +64,7 @@ export async function loadContent(sql: Sql, namespace: string): Promise<StoredCo
     exemptions: await loadList(sql, 'exemptions', namespace),
     blocks: await loadList(sql, 'blocks', namespace),
     costs: await loadCosts(sql, namespace),
+    warnings: [],
   }
 }
 

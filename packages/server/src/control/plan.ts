@@ -1,6 +1,7 @@
 /** What would change between what a namespace holds and what a document wants, and what it means for counters. */
+import { fieldWords, type PrintedFields, printStored } from '@sluice/contract'
 import { isFault, parseLimit, type RuleInput, type Slices } from '@sluice/limiter'
-import { limitIdentity } from '@sluice/limiter/transport'
+import { limitIdentity, OWN_FIELDS, type OwnField, RULE_FIELDS } from '@sluice/limiter/transport'
 import type { ListedSubject } from '../feed/change.js'
 import {
   type Content,
@@ -196,33 +197,32 @@ function limitsText({ limits }: RuleInput): string {
 
 /** What is different, and whether what subjects have used stays. */
 function ruleChange(before: RuleRow, after: RuleRow): Said {
-  const fields = Object.keys({ ...before.body, ...after.body }).filter(
-    (field) => !isSame(fieldOf(before.body, field), fieldOf(after.body, field)),
+  const [was, is] = [printStored(before.body, null), printStored(after.body, null)]
+  const fields = OWN_FIELDS.filter(
+    (name) => !isSame(before.body[name] ?? null, after.body[name] ?? null),
   )
-  const said = ({ body }: RuleRow) =>
+  const words = (printed: PrintedFields) =>
     fields
-      .map((field) =>
-        field === 'limits' ? limitsText(body) : `${field} ${wordOf(fieldOf(body, field))}`,
-      )
+      .map((name) => {
+        const value = fieldWords(name, printed[name])
+        return name === 'limits' ? value : `${name} ${value}`
+      })
       .join(', ')
-  return { before: said(before), after: said(after), counters: countersOf(before, after) }
+  const startsAnew = fields.some(
+    (name) => RULE_FIELDS[name].change === 'counters' && !keepsCounters(name, before, after),
+  )
+  return {
+    before: words(was),
+    after: words(is),
+    counters: startsAnew ? 'start anew' : 'carry over',
+  }
 }
 
-function fieldOf(body: RuleInput, field: string): unknown {
-  return (body as unknown as Record<string, unknown>)[field] ?? null
-}
-
-function wordOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
-function countersOf(before: RuleRow, after: RuleRow): PlannedChange['counters'] {
-  if (before.scope !== after.scope) return 'start anew'
-  if (before.body.shards !== after.body.shards) return 'start anew'
+/** Other amounts are counted in the same row. */
+function keepsCounters(name: OwnField, before: RuleRow, after: RuleRow): boolean {
+  if (name !== 'limits') return false
   const known = new Set(identitiesOf(before.body))
   return identitiesOf(after.body).every((identity) => known.has(identity))
-    ? 'carry over'
-    : 'start anew'
 }
 
 /** Algorithm and window; equal ones are told apart by their order. */

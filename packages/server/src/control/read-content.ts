@@ -119,6 +119,7 @@ class ContentInPieces {
     exemptions: [],
     blocks: [],
     costs: [],
+    warnings: [],
   }
 
   add(pieces: readonly string[]): Content | RefusedContent | Unreadable | undefined {

@@ -1,34 +1,18 @@
 /** A rule as callers send it: read into what a document would say, with every fault named by the body's own fields. */
 import type { RuleInput } from '@sluice/limiter'
-import { didYouMean, NAME, quote } from '@sluice/limiter/transport'
+import { didYouMean, NAME, OWN_FIELDS, quote } from '@sluice/limiter/transport'
 import type { WireFault } from '../error-codes.js'
 import type { NamespaceSettings } from '../feed/change.js'
 import { contentOf, type RuleRow } from './content.js'
-import { invalid, wireFaults } from './faults.js'
+import { invalid, type WireWarning, wireFaults, wireWarnings } from './faults.js'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-const RULE_FIELDS = [
-  'scope',
-  'value',
-  'tier',
-  'resource',
-  'methods',
-  'limits',
-  'additive',
-  'unit',
-  'enabled',
-  'shadow',
-  'rollout',
-  'failure_mode',
-  'reach',
-  'shards',
-  'lease',
-  'description',
-]
 /** What an answer has and nobody may change: accepted as it is, so that an answer can be sent back. */
 export const FIXED_FIELDS = ['id', 'namespace', 'version', 'created_at', 'updated_at']
-const KNOWN = ['name', ...RULE_FIELDS, ...FIXED_FIELDS]
+/** What an answer may have besides, and is not read. */
+const NOT_READ = ['warnings']
+const KNOWN = ['name', ...OWN_FIELDS, ...FIXED_FIELDS, ...NOT_READ]
 
 /** For a rule whose own name is faulty, so that its other faults are found too. */
 const UNNAMED = 'rule'
@@ -47,8 +31,14 @@ export interface RuleSurroundings {
   readonly fixed: Fields
 }
 
+/** A rule that is good, and what is in doubt about it. */
+export interface ReadRule {
+  readonly row: RuleRow
+  readonly warnings?: readonly WireWarning[]
+}
+
 /** Throws 422 with every fault. */
-export function readRuleBody(body: Fields, { settings, kin, fixed }: RuleSurroundings): RuleRow {
+export function readRuleBody(body: Fields, { settings, kin, fixed }: RuleSurroundings): ReadRule {
   const faults = [
     ...unknownFields(body),
     ...changedFields(body, fixed),
@@ -61,7 +51,8 @@ export function readRuleBody(body: Fields, { settings, kin, fixed }: RuleSurroun
   const content = contentOf({ ...settings, rules })
   if (Array.isArray(content)) faults.push(...wireFaults(content, `rules.${name}`, 'name'))
   if (faults.length > 0 || Array.isArray(content)) throw invalid(faults)
-  return content.rules.find((rule) => rule.name === name)!
+  const row = content.rules.find((rule) => rule.name === name)!
+  return { row, ...wireWarnings(content.warnings, `rules.${name}`) }
 }
 
 const entryOf = ({ name, body }: Kin): [string, RuleInput] => [name, body]
@@ -73,7 +64,7 @@ export function familyOf({ name }: Fields): string | null {
 
 /** Null is how an answer says that there is none. */
 function inputOf(body: Fields): RuleInput {
-  const stated = RULE_FIELDS.filter((field) => body[field] !== undefined && body[field] !== null)
+  const stated = OWN_FIELDS.filter((field) => body[field] !== undefined && body[field] !== null)
   return Object.fromEntries(stated.map((field) => [field, body[field]])) as unknown as RuleInput
 }
 

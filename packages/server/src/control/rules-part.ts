@@ -1,5 +1,6 @@
 /** The rules of the control plane: each with every version that it ever had. */
 import { randomUUID } from 'node:crypto'
+import { printStored } from '@sluice/contract'
 import type { FailureMode, RuleInput } from '@sluice/limiter'
 import { ServiceError } from '../error-codes.js'
 import { type Caller, namespaceOf } from '../security/caller.js'
@@ -19,7 +20,8 @@ import {
 } from './context.js'
 import type { Sql } from './database.js'
 import { keepWhole } from './keep-whole.js'
-import { type Fields, familyOf, patchedRule, readRuleBody } from './rule-body.js'
+import { refuseForOlder } from './older-instances.js'
+import { type Fields, familyOf, patchedRule, type ReadRule, readRuleBody } from './rule-body.js'
 import { deleteRules, putRules } from './rule-tables.js'
 import { refuseTwins } from './twin-rules.js'
 import type { Writing } from './writing.js'
@@ -97,16 +99,16 @@ export function rulesPart(context: ControlContext) {
     return context.write(caller.name, async (writing) => {
       const { settings } = await beginNamespace(writing, namespace)
       const kin = await kinOf(writing.sql, namespace, body)
-      const row = readRuleBody(body, { settings, kin, fixed: { namespace } })
-      await refuseTwins(writing.sql, { namespace, settings }, row, null)
-      const record = newRecord(row, writing, {
+      const read = readRuleBody(body, { settings, kin, fixed: { namespace } })
+      await refuseTwins(writing.sql, { namespace, settings }, read.row, null)
+      const record = newRecord(read.row, writing, {
         id: randomUUID(),
         namespace,
         version: 1,
         created_at: writing.at,
         failure_mode: settings.defaults?.failure_mode ?? null,
       })
-      return store(writing, 'rule.create', null, record, row)
+      return store(writing, 'rule.create', null, record, read)
     })
   }
 
@@ -125,10 +127,10 @@ export function rulesPart(context: ControlContext) {
       const { settings } = (await findNamespace(writing.sql, namespace))!
       const wanted = body(before)
       const kin = (await kinOf(writing.sql, namespace, wanted)).filter((one) => one.id !== id)
-      const row = readRuleBody(wanted, { settings, kin, fixed: wireRule(before) })
-      await refuseTwins(writing.sql, { namespace, settings }, row, id)
-      const record = newRecord(row, writing, { ...before, version: before.version + 1 })
-      return store(writing, 'rule.change', before, record, row)
+      const read = readRuleBody(wanted, { settings, kin, fixed: wireRule(before) })
+      await refuseTwins(writing.sql, { namespace, settings }, read.row, id)
+      const record = newRecord(read.row, writing, { ...before, version: before.version + 1 })
+      return store(writing, 'rule.change', before, record, read)
     })
   }
 
@@ -186,12 +188,35 @@ export function rulesPart(context: ControlContext) {
       const { settings } = (await findNamespace(sql, namespace))!
       const body = { name: wanted.name, ...wanted.body }
       const kin = (await kinOf(sql, namespace, body)).filter((one) => one.id !== id)
-      const row = readRuleBody(body, { settings, kin, fixed: {} })
-      await refuseTwins(sql, { namespace, settings }, row, id)
+      const read = readRuleBody(body, { settings, kin, fixed: {} })
+      await refuseTwins(sql, { namespace, settings }, read.row, id)
       const before = newest.deleted ? null : await recordOf(sql, caller, id)
-      const record = newRecord(row, writing, { ...newest, version: newest.version + 1 })
-      return store(writing, 'rule.rollback', before, record, row)
+      const record = newRecord(read.row, writing, { ...newest, version: newest.version + 1 })
+      return store(writing, 'rule.rollback', before, record, read)
     })
+  }
+
+  const store = async (
+    writing: Writing,
+    action: string,
+    before: RuleRecord | null,
+    record: RuleRecord,
+    { row, ...doubts }: ReadRule,
+  ): Promise<WireRule> => {
+    const { namespace } = record
+    await refuseForOlder(context, { rules: [row] })
+    if (before !== null && before.name !== row.name)
+      writing.edit({ kind: 'rule', namespace, key: before.name, item: null })
+    await putRules(writing, [{ record, row }])
+    const after = wireRule(record)
+    writing.audit({
+      ...auditOf(record),
+      action,
+      before: before === null ? null : wireRule(before),
+      after,
+    })
+    await keepWhole(writing, namespace, [record.name, before?.name ?? record.name])
+    return { ...after, ...doubts }
   }
 
   return { list, get, create, replace, patch, remove, history, rollback }
@@ -252,28 +277,6 @@ function newRecord({ name, body }: RuleRow, { at }: Writing, kept: Kept): RuleRe
   return { id, namespace, name, body, version, created_at, updated_at: at, failure_mode }
 }
 
-async function store(
-  writing: Writing,
-  action: string,
-  before: RuleRecord | null,
-  record: RuleRecord,
-  row: RuleRow,
-): Promise<WireRule> {
-  const { namespace } = record
-  if (before !== null && before.name !== row.name)
-    writing.edit({ kind: 'rule', namespace, key: before.name, item: null })
-  await putRules(writing, [{ record, row }])
-  const after = wireRule(record)
-  writing.audit({
-    ...auditOf(record),
-    action,
-    before: before === null ? null : wireRule(before),
-    after,
-  })
-  await keepWhole(writing, namespace, [record.name, before?.name ?? record.name])
-  return after
-}
-
 function auditOf({ namespace, name }: RuleRecord) {
   return { namespace, target: `rule ${name}` }
 }
@@ -284,22 +287,7 @@ export function wireRule(record: RuleRecord): WireRule {
     id,
     name,
     namespace,
-    scope: body.scope,
-    value: body.value ?? null,
-    tier: body.tier ?? null,
-    resource: body.resource ?? '*',
-    methods: body.methods ?? null,
-    limits: body.limits,
-    additive: body.additive ?? false,
-    unit: body.unit ?? 'requests',
-    enabled: body.enabled ?? true,
-    shadow: body.shadow ?? false,
-    rollout: body.rollout ?? 100,
-    failure_mode: body.failure_mode ?? record.failure_mode ?? 'local',
-    reach: body.reach ?? 'regional',
-    shards: body.shards ?? 1,
-    lease: body.lease ?? null,
-    description: body.description ?? null,
+    ...printStored(body, record.failure_mode),
     version,
     created_at: isoTime(created_at),
     updated_at: isoTime(updated_at),

@@ -5,20 +5,35 @@
  * (a database restored from a backup) is not taken for this one.
  */
 import { createHash } from 'node:crypto'
-import type { OverrideInput, RuleInput, RulesDocument } from '@sluice/limiter'
+import type { OverrideInput, RuleInput } from '@sluice/limiter'
+import {
+  DOCUMENT_PARTS,
+  type DocumentPart,
+  type NamespaceSettings,
+  RULE_FIELD_NAMES,
+  RULE_FIELDS,
+  SETTING_PARTS,
+} from '@sluice/limiter/transport'
 import type { Role } from '../security/caller.js'
 
-/** What a namespace has besides its lists: what a rules document says outside of them. */
-export type NamespaceSettings = Pick<
-  RulesDocument,
-  'timezone' | 'defaults' | 'normalize' | 'scopes' | 'default_rule'
->
+export type { NamespaceSettings }
+
+const isNewSetting = (part: (typeof SETTING_PARTS)[number]) => {
+  const { isNew }: DocumentPart = DOCUMENT_PARTS[part]
+  return isNew === true
+}
 
 /**
- * Settings that the previous release cannot read. It keeps the namespace's settings as they were, and loses
- * its default rule and costs at the next start, so these are stored only where every instance knows them.
+ * What the previous release cannot read: it would keep settings and rules as they were before, and lose them
+ * at its next start. So these are stored only where every instance knows them.
  */
-export const NEWER_SETTINGS = ['normalize'] as const satisfies (keyof NamespaceSettings)[]
+export const NEW_SETTINGS = SETTING_PARTS.filter(isNewSetting)
+export const NEW_RULE_FIELDS = RULE_FIELD_NAMES.filter((name) => RULE_FIELDS[name].isNew)
+/** The same by the names under which instances say that they know them. */
+export const NEW_NAMES: readonly string[] = [
+  ...NEW_SETTINGS,
+  ...NEW_RULE_FIELDS.map((name) => `rules.${name}`),
+]
 
 /** A subject that is blocked or exempt. */
 export interface ListedSubject {

@@ -4,7 +4,14 @@
  * same (it may be newer than this instance) is left as it was, and said.
  */
 import type { Entry, Fault, Override, Rule, RuleBook, RulesDocument, Slices } from '@sluice/limiter'
-import { readDocument, readValue } from '@sluice/limiter/transport'
+import {
+  DOCUMENT_PARTS,
+  type DocumentPart,
+  partsOf,
+  readDocument,
+  readValue,
+  SETTING_PARTS,
+} from '@sluice/limiter/transport'
 import type { CostItem, Items, ListedSubject } from './change.js'
 import type { NamespaceItems } from './feed-state.js'
 
@@ -209,13 +216,14 @@ function listed(entries: ReadonlyMap<string, ReadItem<ListedSubject, readonly En
   return [...entries.values()].flatMap(({ read }) => read)
 }
 
-/** Without the default rule and scopes, which stand for themselves. */
-function frameOnly({ timezone, defaults, normalize }: Items['namespace']): RulesDocument {
-  return {
-    ...(timezone === undefined ? {} : { timezone }),
-    ...(defaults === undefined ? {} : { defaults }),
-    ...(normalize === undefined ? {} : { normalize }),
-  }
+/** The settings that are part of how every rule is read. */
+const OF_RULES = SETTING_PARTS.filter((part) => {
+  const { changesRules }: DocumentPart = DOCUMENT_PARTS[part]
+  return changesRules === true
+})
+
+function frameOnly(settings: Items['namespace']): RulesDocument {
+  return partsOf(settings, OF_RULES)
 }
 
 function listEntry({ scope, value, until, reason }: ListedSubject) {

@@ -1,5 +1,5 @@
 /** Who follows the feed, and how far each has come: every data plane says so in Redis, by Redis's clock. */
-import { NEWER_SETTINGS } from './change.js'
+import { NEW_NAMES } from './change.js'
 import type { FeedKeys, FeedRedis } from './feed-redis.js'
 
 export interface Plane {
@@ -64,7 +64,7 @@ export class Planes {
   async beat(): Promise<void> {
     try {
       const { planes } = this.#keys
-      const report: Report = { ...this.#say(), knows: NEWER_SETTINGS }
+      const report: Report = { ...this.#say(), knows: NEW_NAMES }
       await this.#redis.eval(SAY, 1, planes, this.#instance, JSON.stringify(report))
       const { planes: all, knownBy } = await this.#ask()
       this.all = all
@@ -96,12 +96,12 @@ export class Planes {
     return { planes, knownBy }
   }
 
-  /** The instances that cannot read this setting: those of an older release. As of now, if Redis answers. */
-  async lacking(setting: string): Promise<string[]> {
+  /** The instances that cannot read this (one of NEW_NAMES), because they are of an older release. As of now, if Redis answers. */
+  async lacking(name: string): Promise<string[]> {
     await this.beat()
     return this.all
       .map(({ instance }) => instance)
-      .filter((instance) => !this.#knownBy.get(instance)!.includes(setting))
+      .filter((instance) => !this.#knownBy.get(instance)!.includes(name))
   }
 
   async close(): Promise<void> {

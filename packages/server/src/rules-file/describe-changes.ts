@@ -1,9 +1,10 @@
 /** What a change of rules changes, in words for the log: the first few rules by name, and how many of everything else. */
 
+import { fieldWords, printField } from '@sluice/contract'
 import type { Normalize, Rule, RuleBook, RuleSet, Slices } from '@sluice/limiter'
 import { type Entry, inSlices, type Override, type Pace, printLimit } from '@sluice/limiter'
-import { writeLease } from '@sluice/limiter/transport'
-import { type BookPart, differingParts, isEqual } from './differing-parts.js'
+import { differingFields, type OwnField } from '@sluice/limiter/transport'
+import { type BookPart, differingParts } from './differing-parts.js'
 
 const MOST_LINES = 20
 const STEP = 100
@@ -61,9 +62,13 @@ function* compareRules(before: RuleSet | null, after: RuleSet): Slices<string[]>
   for (const rule of rulesOf(after.book)) {
     if (++looked % STEP === 0) yield
     const old = before === null ? undefined : ruleOf(before, rule.name)
-    if (old === undefined) say(() => `added ${rule.name} ${limitsOf(rule)}`)
-    else if (!isEqual(old, rule, [PLACE, NORMALISED]))
-      say(() => `changed ${rule.name} ${differences(old, rule).join(', ')}`)
+    if (old === undefined) {
+      say(() => `added ${rule.name} ${limitsOf(rule)}`)
+      continue
+    }
+    const fields = differingFields(old, rule)
+    if (fields.length > 0)
+      say(() => `changed ${rule.name} ${differences(old, rule, fields).join(', ')}`)
   }
   for (const rule of before === null ? [] : rulesOf(before.book)) {
     if (++looked % STEP === 0) yield
@@ -147,53 +152,17 @@ function* count(
   return { added, removed: gone.size }
 }
 
-/** Changes when another rule is put before it; the order of all rules is described once. */
-const PLACE = 'order'
-
-/** Follows from the resource and the document's `normalize`, which has a line of its own. */
-const NORMALISED = 'normalPattern'
-
-/** How each field is described. Limits come first; a pattern follows from its resource. */
-type Described = Exclude<
-  keyof Rule,
-  'name' | 'family' | 'pattern' | 'limits' | typeof PLACE | typeof NORMALISED
->
-const FIELDS: Record<Described, (rule: Rule) => string | null> = {
-  scope: ({ scope }: Rule) => scope,
-  value: ({ value }: Rule) => (typeof value === 'object' ? JSON.stringify(value) : value),
-  resource: ({ resource }: Rule) => resource,
-  methods: ({ methods }: Rule) => methods?.join('|') ?? 'all',
-  tier: ({ tier }: Rule) => tier ?? 'any',
-  unit: ({ unit }: Rule) => unit,
-  additive: ({ additive }: Rule) => String(additive),
-  enabled: ({ enabled }: Rule) => String(enabled),
-  shadow: ({ shadow }: Rule) => String(shadow),
-  rollout: ({ rollout }: Rule) => `${rollout}%`,
-  failureMode: ({ failureMode }: Rule) => failureMode,
-  shards: ({ shards }: Rule) => String(shards),
-  lease: ({ lease }: Rule) => leaseText(lease),
-  description: ({ description }: Rule) => JSON.stringify(description),
+function limitsOf(rule: Rule): string {
+  return fieldWords('limits', printField(rule, 'limits'))
 }
 
-/** Names of the document, where they are not the rule's. */
-const FIELD_NAMES: Record<string, string> = { failureMode: 'failure_mode' }
-
-function leaseText(lease: Rule['lease']): string {
-  if (lease === null) return 'unset'
-  const written = writeLease(lease)
-  if (typeof written === 'object') return JSON.stringify(written)
-  return written ? 'on' : 'off'
-}
-
-function limitsOf({ limits }: Rule): string {
-  return limits.map(printLimit).join(', ')
-}
-
-function differences(a: Rule, b: Rule): string[] {
-  const limits = isEqual(a.limits, b.limits) ? [] : [`${limitsOf(a)} -> ${limitsOf(b)}`]
-  const others = Object.entries(FIELDS)
-    .filter(([, field]) => field(a) !== field(b))
-    .map(([name, field]) => `${FIELD_NAMES[name] ?? name} ${field(a)} -> ${field(b)}`)
-  const all = [...limits, ...others]
-  return all.length > 0 ? all : ['in its details']
+/** What is different, limits first. */
+function differences(a: Rule, b: Rule, fields: readonly OwnField[]): string[] {
+  const words = (rule: Rule, name: OwnField) => fieldWords(name, printField(rule, name))
+  return fields
+    .toSorted((one, other) => Number(other === 'limits') - Number(one === 'limits'))
+    .map((name) => {
+      const change = `${words(a, name)} -> ${words(b, name)}`
+      return name === 'limits' ? change : `${name} ${change}`
+    })
 }

@@ -46,8 +46,8 @@ function itemsOf(value: unknown) {
   return undefined
 }
 
-/** Whether two plain values (primitives, lists, maps, objects) hold the same, apart from the keys in `ignored`. */
-export function isEqual(a: unknown, b: unknown, ignored: readonly string[] = []): boolean {
+/** Whether two plain values (primitives, lists, maps, objects) hold the same. */
+function isEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (a instanceof Map || b instanceof Map) {
@@ -57,8 +57,7 @@ export function isEqual(a: unknown, b: unknown, ignored: readonly string[] = [])
   }
   if (Array.isArray(a) !== Array.isArray(b)) return false
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>]
-  for (const key in left)
-    if (!ignored.includes(key) && !(key in right && isEqual(left[key], right[key]))) return false
-  for (const key in right) if (!ignored.includes(key) && !(key in left)) return false
+  for (const key in left) if (!(key in right && isEqual(left[key], right[key]))) return false
+  for (const key in right) if (!(key in left)) return false
   return true
 }

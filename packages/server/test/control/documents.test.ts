@@ -63,7 +63,7 @@ onEachDatabase('documents', (world) => {
     await apply({ rules: { hot } }, '*')
     const { body } = await plan({ rules: { hot: { ...hot, shards: 8, lease: 'on' } } })
     expect(body.changes).toMatchObject([
-      { name: 'hot', after: 'shards 8, lease true', counters: 'start anew' },
+      { name: 'hot', after: 'shards 8, lease on', counters: 'start anew' },
     ])
   })
 

@@ -2,8 +2,8 @@
  * For every field of the rules document a change of that field alone. A field of the schema without a
  * case here fails `every-field.test.ts`; add it as `field: [document before, document after]`.
  */
+import { rulesFileSchema } from '@sluice/contract'
 import type { RuleInput, RulesDocument } from '@sluice/limiter'
-import { RULES_SCHEMA } from '../../src/rules-file/rules-schema.js'
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
@@ -15,7 +15,7 @@ interface Schema {
 
 /** Every field that the schema names: `defaults.ipv6_prefix`, `rule.lease.most`, `limit.burst`. */
 export function schemaFields(): Set<string> {
-  const { $defs, ...document } = RULES_SCHEMA as Schema
+  const { $defs, ...document } = rulesFileSchema() as Schema
   const fields = new Set(fieldsOf(document, ''))
   for (const [name, schema] of Object.entries($defs!))
     for (const field of fieldsOf(schema, `${name}.`)) fields.add(field)

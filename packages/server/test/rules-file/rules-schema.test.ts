@@ -1,15 +1,14 @@
 /** The schema for editors agrees with the reader: on every good document, and on bad ones it can tell. */
 import { readFileSync } from 'node:fs'
+import { LIMIT_PATTERN, rulesFileSchema } from '@sluice/contract'
 import { isFault, parseLimit, RuleSet, type RulesDocument } from '@sluice/limiter'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { LIMIT_PATTERN } from '../../src/rules-file/limit-pattern.js'
-import { RULES_SCHEMA } from '../../src/rules-file/rules-schema.js'
 
 const ajv = new Ajv2020({ strict: true, strictRequired: false, strictTypes: false })
-const accepts = ajv.compile(RULES_SCHEMA)
+const accepts = ajv.compile(rulesFileSchema())
 
 function isRead(document: unknown): boolean {
   try {

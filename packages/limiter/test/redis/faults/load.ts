@@ -1,5 +1,5 @@
 /** What the instances of a drill ask, under which rules, and what those rules promise. */
-import type { FailureMode } from '../../../src/rules/document.js'
+import type { FailureMode } from '../../../src/rules/rule-fields.js'
 
 /** What at most may be admitted, in microseconds: in any span, in each aligned window, or in every window. */
 export type Bound =

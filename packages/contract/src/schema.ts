@@ -1,0 +1,195 @@
+/**
+ * The words that shapes are written in. A schema is JSON Schema 2020-12, as OpenAPI 3.1 has it, made by
+ * TypeBox, so that it is also a TypeScript type. `expected` is a keyword of our own: what an error says that
+ * a value should have been. `printSchema` leaves it out.
+ */
+import {
+  Array as ArrayType,
+  Boolean as BooleanType,
+  Integer,
+  Literal,
+  Null,
+  Number as NumberType,
+  Object as ObjectType,
+  Optional,
+  type Static,
+  String as StringType,
+  type TInteger,
+  type TNumber,
+  type TObject,
+  type TOptional,
+  type TProperties,
+  type TSchema,
+  type TString,
+  type TUnsafe,
+  Union,
+  Unsafe,
+} from 'typebox'
+
+export type { Static, TObject, TProperties, TSchema }
+
+/** Keywords besides the type. */
+export type Keywords = Readonly<Record<string, unknown>>
+
+export const text = (description: string, more: Keywords = {}): TString =>
+  StringType({ description, expected: 'a text', ...more })
+
+export const flag = (description: string, more: Keywords = {}) =>
+  BooleanType({ description, expected: 'true or false', ...more })
+
+export const oneOf = <const T extends string>(
+  words: readonly T[],
+  description: string,
+  more: Keywords = {},
+): TUnsafe<T> => Unsafe<T>({ type: 'string', enum: [...words], description, ...more })
+
+export const literal = <const T extends string | number | boolean>(value: T, description: string) =>
+  Unsafe<T>({ ...Literal(value as never), description })
+
+export const LARGEST_COUNT = 1_000_000_000
+
+/** A whole number from 0. */
+export const count = (description: string, most = LARGEST_COUNT): TInteger =>
+  whole(0, most, description)
+
+export const whole = (
+  minimum: number,
+  maximum: number,
+  description: string,
+  more: Keywords = {},
+): TInteger =>
+  Integer({
+    minimum,
+    maximum,
+    description,
+    expected: `a whole number from ${minimum} to ${maximum}`,
+    ...more,
+  })
+
+/** Versions and revisions. */
+export const number = (description: string): TInteger => count(description, Number.MAX_SAFE_INTEGER)
+
+export const seconds = (description: string): TNumber => NumberType({ minimum: 0, description })
+
+export const percent = (description: string): TNumber =>
+  NumberType({ minimum: 0, maximum: 100, description })
+
+/** A part of a whole. */
+export const share = (description: string): TNumber =>
+  NumberType({ minimum: 0, maximum: 1, description })
+
+export const time = (description: string): TString =>
+  text(description, { format: 'date-time', expected: 'a time such as 2026-12-31T12:00:00Z' })
+
+/** No control characters. */
+export const PLAIN = '^[^\\u0000-\\u001f\\u007f]+$'
+
+/** A text that names a subject. */
+export const value = (description: string): TString =>
+  text(description, { minLength: 1, maxLength: 1024, pattern: PLAIN })
+
+export const list = <T extends TSchema>(items: T, description = '', more: Keywords = {}) =>
+  ArrayType(items, {
+    ...(description === '' ? {} : { description }),
+    expected: 'a list',
+    ...more,
+  })
+
+/** Values by name. */
+export const table = <T extends TSchema>(values: T, description: string, more: Keywords = {}) =>
+  Unsafe<Record<string, Static<T>>>({
+    type: 'object',
+    additionalProperties: values,
+    description,
+    expected: 'an object',
+    ...more,
+  })
+
+/** The schema, or null. */
+export function orNull<T extends TSchema>(schema: T): TUnsafe<Static<T> | null> {
+  const { type, enum: words, ...rest } = schema as TSchema & { type?: unknown; enum?: unknown[] }
+  if (typeof type !== 'string' || '$id' in schema)
+    return Unsafe<Static<T> | null>(Union([schema, Null()]))
+  const withNull = words === undefined ? {} : { enum: [...words, null] }
+  return Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'], ...withNull })
+}
+
+export const anyOf = <T extends TSchema[]>(schemas: [...T], more: Keywords = {}) =>
+  Union(schemas, more)
+
+type Optionals<P extends TProperties> = { [K in keyof P]: TOptional<P[K]> }
+
+/** An object of just these fields; `optional` are those that may be absent. */
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- no field is optional
+export function object<R extends TProperties, O extends TProperties = Record<never, never>>(
+  required: R,
+  optional: O = {} as O,
+  more: Keywords = {},
+): TObject<R & Optionals<O>> {
+  const optionals = Object.entries(optional).map(([name, schema]) => [name, Optional(schema)])
+  const properties = { ...required, ...Object.fromEntries(optionals) } as R & Optionals<O>
+  return ObjectType(properties, { additionalProperties: false, expected: 'an object', ...more })
+}
+
+/** Anything that JSON can say. */
+export const anything = (description: string) => Unsafe<unknown>({ description })
+
+/** A plain schema that TypeBox has no word for. */
+export const raw = <T>(schema: Keywords): TUnsafe<T> => Unsafe<T>({ ...schema })
+
+/** Known by this name in documents that refer to it. */
+export const named = <T extends TSchema>(name: string, schema: T): T => ({ ...schema, $id: name })
+
+/** The properties of an object. */
+export const propertiesOf = (schema: TSchema): Readonly<Record<string, TSchema>> =>
+  (schema as { properties?: Record<string, TSchema> }).properties ?? {}
+
+/** A document's schemas by name, collected while others that refer to them are printed. */
+export class SchemaPrinter {
+  readonly definitions: Record<string, Keywords> = {}
+  readonly #prefix: string
+
+  /** `prefix`: where definitions are, such as `#/components/schemas/`. */
+  constructor(prefix: string) {
+    this.#prefix = prefix
+  }
+
+  /** Plain JSON Schema, with references to what has a name. */
+  print(schema: TSchema): Keywords {
+    const { $id: name } = schema as { $id?: string }
+    if (name === undefined) return this.#body(schema) as Keywords
+    if (!(name in this.definitions)) {
+      // Entered first: a schema may refer to itself.
+      this.definitions[name] = {}
+      this.definitions[name] = this.#body(schema) as Keywords
+    }
+    return { $ref: `${this.#prefix}${name}` }
+  }
+
+  #body(schema: TSchema): unknown {
+    const { $id: _id, expected: _expected, ...rest } = schema as Record<string, unknown>
+    return Object.fromEntries(
+      Object.entries(rest)
+        .filter(([, value]) => value !== undefined)
+        .map(([keyword, value]) => [keyword, this.#value(keyword, value)]),
+    )
+  }
+
+  #value(keyword: string, value: unknown): unknown {
+    if (DATA.has(keyword)) return value
+    if (Array.isArray(value)) return value.map((one) => (isSchema(one) ? this.print(one) : one))
+    if (!isSchema(value)) return value
+    if (!TABLES.has(keyword)) return this.print(value)
+    const entries = Object.entries(value as Record<string, TSchema>)
+    return Object.fromEntries(entries.map(([name, inner]) => [name, this.print(inner)]))
+  }
+}
+
+/** Keywords whose value is data, not a schema. */
+const DATA = new Set(['enum', 'const', 'examples', 'default', 'required'])
+/** Keywords whose value has a schema under each name. */
+const TABLES = new Set(['properties', 'patternProperties', '$defs'])
+
+function isSchema(value: unknown): value is TSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

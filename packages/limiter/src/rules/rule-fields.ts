@@ -1,0 +1,278 @@
+/**
+ * The fields of a rule, one entry each: how a field is read, its default, when two values are the same,
+ * and what a change of it means. Everything that lists rule fields uses this table. To add a field, add it
+ * to `RuleInput` and `RULE_FIELDS`; the compiler names the other tables that lack it.
+ */
+import type { FieldReader } from '../field-reader.js'
+import { type Limit, printLimit } from '../limits/limit.js'
+import type { LimitInput } from '../limits/long-form.js'
+import { type LeaseInput, readLease } from './lease-terms.js'
+import { readMethods, splitMethods } from './methods.js'
+import { readLimits } from './read-limits.js'
+import {
+  readRollout,
+  readRuleValue,
+  readScope,
+  readShards,
+  readTier,
+  readTiers,
+  readUnit,
+  type TierLimits,
+} from './read-rule-fields.js'
+
+export const FAILURE_MODES = ['open', 'closed', 'local'] as const
+export type FailureMode = (typeof FAILURE_MODES)[number]
+export const REACHES = ['regional', 'global'] as const
+export type Reach = (typeof REACHES)[number]
+
+export type OneOrMore<T> = T | readonly T[]
+export type LimitsInput = OneOrMore<LimitInput>
+
+/** A rule as a document states it. */
+export interface RuleInput<Scope extends string = string> {
+  /** What is counted apart: `user`, `api_key`, `ip`, `org`, `global` or a name of your own. */
+  readonly scope: Scope
+  /** One value of the scope; for `ip` an address or a CIDR. */
+  readonly value?: string
+  /** Only for the subjects of this tier. */
+  readonly tier?: string
+  /** `/v1/search`, `/users/:id`, `/v1/*`, a name, or `*`; with a method before it if there is one. */
+  readonly resource?: string
+  readonly methods?: OneOrMore<string>
+  readonly limits: LimitsInput
+  /** Other limits for the subjects of a tier: a rule `name@tier` with the same counters. */
+  readonly tiers?: Readonly<Record<string, LimitsInput>>
+  /** Applies besides the most specific rule, instead of contesting with it. */
+  readonly additive?: boolean
+  /** What the limits count; `requests` unless given. */
+  readonly unit?: string
+  readonly enabled?: boolean
+  /** Counted and reported, never enforced. */
+  readonly shadow?: boolean
+  /** Percent of its subjects, chosen by hash, for which it is enforced; for the others it is in shadow. */
+  readonly rollout?: number
+  readonly failure_mode?: FailureMode
+  /** Not in force yet. */
+  readonly reach?: Reach
+  /** How many counters share a subject's load over Redis, each with its part of the limits; 1 unless given. */
+  readonly shards?: number
+  /** Whether instances take ahead of time and decide from that; as the instance does unless given. */
+  readonly lease?: LeaseInput
+  readonly description?: string
+}
+
+export type RuleField = keyof RuleInput
+
+/** What a rule's fields need of the document around them. */
+export interface FieldContext {
+  /** The rule's name. */
+  readonly name: string
+  readonly timezone: string
+  /** The document's default. */
+  readonly failureMode: FailureMode
+}
+
+export interface RuleFieldDefinition<Value> {
+  /** The value that a rule states; the default where it states none, or a faulty one, which is noted. */
+  read(reader: FieldReader, context: FieldContext): Value
+  readonly default: Value
+  equals(a: Value, b: Value): boolean
+  /**
+   * What a change affects: `matching` is which requests the rule governs and for whom it is enforced;
+   * `counters` means that subjects may start with unused counters.
+   */
+  readonly change: 'matching' | 'counters' | 'nothing'
+  /** Whether the field takes part in decisions, is only shown, or has no effect yet. */
+  readonly effect: 'decides' | 'shown' | 'not in force yet'
+  /** The default rule may have it. */
+  readonly inDefaultRule: boolean
+  /** The variants of a rule share counters, so that they must agree in this field. */
+  readonly sameInFamily: boolean
+  /** Instances of the previous release cannot read a rule that has it. */
+  readonly isNew: boolean
+}
+
+/** An entry of the table; what is not given is as for most fields. */
+function field<Value, const InDefaultRule extends boolean = true>(given: {
+  readonly read: RuleFieldDefinition<Value>['read']
+  readonly default: NoInfer<Value>
+  readonly equals?: (a: NoInfer<Value>, b: NoInfer<Value>) => boolean
+  readonly change: RuleFieldDefinition<Value>['change']
+  readonly effect?: RuleFieldDefinition<Value>['effect']
+  readonly inDefaultRule?: InDefaultRule
+  readonly sameInFamily?: boolean
+  readonly isNew?: boolean
+}): RuleFieldDefinition<Value> & { readonly inDefaultRule: InDefaultRule } {
+  return {
+    equals: Object.is,
+    effect: 'decides',
+    inDefaultRule: true as InDefaultRule,
+    sameInFamily: false,
+    isNew: false,
+    ...given,
+  }
+}
+
+const isSameJson = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
+const printTier = ({ tier, limits }: TierLimits) => [tier, limits.map(printLimit)]
+
+export const RULE_FIELDS = {
+  scope: field({
+    read: readScope,
+    default: '',
+    change: 'counters',
+    sameInFamily: true,
+  }),
+  value: field({
+    read: readRuleValue,
+    default: null,
+    equals: isSameJson,
+    change: 'matching',
+    inDefaultRule: false,
+  }),
+  tier: field({
+    read: (reader, { name }) => readTier(reader, name),
+    default: null,
+    change: 'matching',
+    inDefaultRule: false,
+  }),
+  resource: field({
+    read: (reader) => splitMethods(reader.text('resource') ?? '*').resource,
+    default: '*',
+    change: 'matching',
+    inDefaultRule: false,
+  }),
+  /** Upper case, sorted; null for all. */
+  methods: field({
+    read: readMethods,
+    default: null,
+    equals: isSameJson,
+    change: 'matching',
+    inDefaultRule: false,
+  }),
+  limits: field({
+    read: (reader, { timezone }): readonly Limit[] => readLimits(reader, 'limits', timezone),
+    default: [],
+    equals: (a, b) => isSameJson(a.map(printLimit), b.map(printLimit)),
+    change: 'counters',
+  }),
+  tiers: field({
+    read: (reader, { timezone }) => readTiers(reader, timezone),
+    default: [],
+    equals: (a, b) => isSameJson(a.map(printTier), b.map(printTier)),
+    change: 'matching',
+    inDefaultRule: false,
+  }),
+  additive: field({
+    read: (reader) => reader.flag('additive'),
+    default: false,
+    change: 'matching',
+    inDefaultRule: false,
+    sameInFamily: true,
+  }),
+  unit: field({
+    read: readUnit,
+    default: 'requests',
+    change: 'matching',
+    sameInFamily: true,
+  }),
+  enabled: field({
+    read: (reader) => (reader.has('enabled') ? reader.flag('enabled') : true),
+    default: true,
+    change: 'matching',
+  }),
+  shadow: field({
+    read: (reader) => reader.flag('shadow'),
+    default: false,
+    change: 'matching',
+    sameInFamily: true,
+  }),
+  /** Percent of its subjects for which it is enforced. */
+  rollout: field({ read: readRollout, default: 100, change: 'matching' }),
+  failure_mode: field({
+    read: (reader, { failureMode }): FailureMode =>
+      reader.oneOf('failure_mode', FAILURE_MODES) ?? failureMode,
+    default: 'local',
+    change: 'nothing',
+  }),
+  reach: field({
+    read: (reader): Reach => reader.oneOf('reach', REACHES) ?? 'regional',
+    default: 'regional',
+    change: 'nothing',
+    effect: 'not in force yet',
+  }),
+  shards: field({
+    read: readShards,
+    default: 1,
+    change: 'counters',
+    sameInFamily: true,
+  }),
+  /** Null: as the instance does. */
+  lease: field({
+    read: readLease,
+    default: null,
+    equals: isSameJson,
+    change: 'nothing',
+  }),
+  description: field({
+    read: (reader) => reader.text('description') ?? null,
+    default: null,
+    change: 'nothing',
+    effect: 'shown',
+  }),
+} satisfies Readonly<Record<RuleField, unknown>>
+
+/** The value that a field has once it is read. */
+export type RuleFieldValue<F extends RuleField> =
+  (typeof RULE_FIELDS)[F] extends RuleFieldDefinition<infer Value> ? Value : never
+
+/** `failure_mode` of a document is `failureMode` of a rule. */
+type Camel<S extends string> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S
+
+/** Fields that the default rule cannot have. */
+export type NotInDefaultRule = {
+  [F in RuleField]: (typeof RULE_FIELDS)[F]['inDefaultRule'] extends false ? F : never
+}[RuleField]
+
+/** Tiers of a rule become rules of their own. */
+export type OwnField = Exclude<RuleField, 'tiers'>
+
+/** The fields of a rule, each under its name in camel case. */
+export type RuleFieldValues = {
+  readonly [F in OwnField as Camel<F>]: RuleFieldValue<F>
+}
+
+export const RULE_FIELD_NAMES = Object.keys(RULE_FIELDS) as RuleField[]
+export const OWN_FIELDS = RULE_FIELD_NAMES.filter((name): name is OwnField => name !== 'tiers')
+
+const PROPERTIES = Object.fromEntries(
+  OWN_FIELDS.map((name) => [name, name.replace(/_(.)/g, (_, c: string) => c.toUpperCase())]),
+) as { readonly [F in OwnField]: Camel<F> }
+
+/** A field of a rule, by its name in documents. */
+export function fieldOf<F extends OwnField>(rule: RuleFieldValues, name: F): RuleFieldValue<F> {
+  return rule[PROPERTIES[name]] as RuleFieldValue<F>
+}
+
+/** Every field of a rule but its tiers. Faults are noted. */
+export function readFields(reader: FieldReader, context: FieldContext): RuleFieldValues {
+  const values: Record<string, unknown> = {}
+  for (const name of OWN_FIELDS) values[PROPERTIES[name]] = RULE_FIELDS[name].read(reader, context)
+  return values as unknown as RuleFieldValues
+}
+
+/** The fields of a rule that states nothing. */
+export function defaultFields(): RuleFieldValues {
+  const values = OWN_FIELDS.map((name) => [PROPERTIES[name], RULE_FIELDS[name].default])
+  return Object.fromEntries(values) as RuleFieldValues
+}
+
+/** The names of the fields in which two rules differ. */
+export function differingFields(a: RuleFieldValues, b: RuleFieldValues): OwnField[] {
+  return OWN_FIELDS.filter((name) => !isSameField(a, b, name))
+}
+
+export function isSameField(a: RuleFieldValues, b: RuleFieldValues, name: OwnField): boolean {
+  const field = RULE_FIELDS[name] as RuleFieldDefinition<unknown>
+  return field.equals(fieldOf(a, name), fieldOf(b, name))
+}
