@@ -10,11 +10,9 @@ import { ROOT } from './run.mjs'
 const SOURCES = `
 export { ERROR_CODES as THROWN } from '@sluice/limiter'
 export { SETTINGS, variableOf } from './config.js'
-export { ERROR_CODES } from './error-codes.js'
+export { ERROR_CODES, openApiDocument, rulesFileSchema } from '@sluice/contract'
 export { METRICS } from './telemetry/metric-table.js'
 export { OUTCOMES } from './telemetry/meter.js'
-export { openApiDocument } from './api.js'
-export { rulesFileSchema } from '@sluice/contract'
 export { VERSION } from './version.js'
 export { programOf } from './cli/program.js'
 export { nodesOf, treeOf } from './cli/completion/command-tree.js'
@@ -176,7 +174,7 @@ const pages = {
   'errors.md': errorsPage(sources),
   'metrics.md': metricsPage(sources),
   'rules.schema.json': `${JSON.stringify(sources.rulesFileSchema(), null, 2)}\n`,
-  'openapi.json': `${JSON.stringify(sources.openApiDocument(sources.VERSION), null, 2)}\n`,
+  'openapi.json': `${JSON.stringify(sources.openApiDocument({ version: sources.VERSION }), null, 2)}\n`,
 }
 const stale = Object.entries(pages)
   .map(([name, text]) => [join(ROOT, 'docs/reference', name), text])

@@ -1,7 +1,8 @@
 /**
  * The words that shapes are written in. A schema is JSON Schema 2020-12, as OpenAPI 3.1 has it, made by
- * TypeBox, so that it is also a TypeScript type. `expected` is a keyword of our own: what an error says that
- * a value should have been. `printSchema` leaves it out.
+ * TypeBox, so that it is also a TypeScript type. Two keywords are our own, and are left out where schemas are
+ * printed: `expected` is what an error says that a value should have been; `isCheckedElsewhere` marks what has
+ * a reader of its own.
  */
 import {
   Array as ArrayType,
@@ -26,7 +27,7 @@ import {
   Unsafe,
 } from 'typebox'
 
-export type { Static, TObject, TProperties, TSchema }
+export type { Static, TObject, TProperties, TSchema, TUnsafe }
 
 /** Keywords besides the type. */
 export type Keywords = Readonly<Record<string, unknown>>
@@ -135,7 +136,13 @@ export function object<R extends TProperties, O extends TProperties = Record<nev
 export const anything = (description: string) => Unsafe<unknown>({ description })
 
 /** A plain schema that TypeBox has no word for. */
-export const raw = <T>(schema: Keywords): TUnsafe<T> => Unsafe<T>({ ...schema })
+export const raw = <T>(schema: object): TUnsafe<T> => Unsafe<T>({ ...schema })
+
+/** A schema that tells others what to send; the handler's own reader checks it, with its own errors. */
+export const checkedElsewhere = <T extends TSchema>(schema: T): T => ({
+  ...schema,
+  isCheckedElsewhere: true,
+})
 
 /** Known by this name in documents that refer to it. */
 export const named = <T extends TSchema>(name: string, schema: T): T => ({ ...schema, $id: name })
@@ -148,29 +155,41 @@ export const propertiesOf = (schema: TSchema): Readonly<Record<string, TSchema>>
 export class SchemaPrinter {
   readonly definitions: Record<string, Keywords> = {}
   readonly #prefix: string
+  readonly #others: Readonly<Record<string, TSchema>>
+  readonly #nameOf: (name: string) => string
 
-  /** `prefix`: where definitions are, such as `#/components/schemas/`. */
-  constructor(prefix: string) {
+  /**
+   * `prefix`: where definitions are, such as `#/components/schemas/`. `others`: by name, schemas that are
+   * printed in the place of those of the same name. `nameOf`: what names are called there.
+   */
+  constructor(
+    prefix: string,
+    others: Readonly<Record<string, TSchema>> = {},
+    nameOf = (name: string) => name,
+  ) {
     this.#prefix = prefix
+    this.#others = others
+    this.#nameOf = nameOf
   }
 
   /** Plain JSON Schema, with references to what has a name. */
-  print(schema: TSchema): Keywords {
-    const { $id: name } = schema as { $id?: string }
-    if (name === undefined) return this.#body(schema) as Keywords
-    if (!(name in this.definitions)) {
+  print(given: TSchema): Keywords {
+    const { $id: name } = given as { $id?: string }
+    if (name === undefined) return this.#body(given) as Keywords
+    const printed = this.#nameOf(name)
+    if (!(printed in this.definitions)) {
       // Entered first: a schema may refer to itself.
-      this.definitions[name] = {}
-      this.definitions[name] = this.#body(schema) as Keywords
+      this.definitions[printed] = {}
+      this.definitions[printed] = this.#body(this.#others[name] ?? given) as Keywords
     }
-    return { $ref: `${this.#prefix}${name}` }
+    return { $ref: `${this.#prefix}${printed}` }
   }
 
   #body(schema: TSchema): unknown {
-    const { $id: _id, expected: _expected, ...rest } = schema as Record<string, unknown>
+    const { $id: _id, ...rest } = schema as Record<string, unknown>
     return Object.fromEntries(
       Object.entries(rest)
-        .filter(([, value]) => value !== undefined)
+        .filter(([keyword, value]) => value !== undefined && !OWN_KEYWORDS.has(keyword))
         .map(([keyword, value]) => [keyword, this.#value(keyword, value)]),
     )
   }
@@ -185,6 +204,7 @@ export class SchemaPrinter {
   }
 }
 
+const OWN_KEYWORDS = new Set(['expected', 'isCheckedElsewhere'])
 /** Keywords whose value is data, not a schema. */
 const DATA = new Set(['enum', 'const', 'examples', 'default', 'required'])
 /** Keywords whose value has a schema under each name. */

@@ -37,23 +37,25 @@ export interface Request<Scope extends string = string> {
   readonly signal?: AbortSignal
 }
 
-const FIELDS = [
-  'subject',
-  'resource',
-  'normalize',
-  'method',
-  'cost',
-  'costs',
-  'tier',
-  'dryRun',
-  'idempotencyKey',
-  'holdId',
-  'signal',
-]
+/** A field that is missing here does not compile. */
+const KNOWN: Readonly<Record<keyof Request, true>> = {
+  subject: true,
+  resource: true,
+  normalize: true,
+  method: true,
+  cost: true,
+  costs: true,
+  tier: true,
+  dryRun: true,
+  idempotencyKey: true,
+  holdId: true,
+  signal: true,
+}
+const FIELDS = Object.keys(KNOWN)
 const MOST_SCOPES = 32
 const MOST_UNITS = 16
 const MOST_COST = 100_000
-const MOST_UNIT_COST = 1_000_000_000
+export const MOST_UNIT_COST = 1_000_000_000
 const LONGEST_KEY = 255
 
 /** A checked request. One is used again and again: nothing keeps it. */
@@ -269,10 +271,11 @@ function refuseUnknown(request: Request): void {
   }
 }
 
-/** Checks costs by unit. */
-export function readUnits(costs: Readonly<Record<string, number>>, least: number): void {
-  if (typeof costs !== 'object' || costs === null || Array.isArray(costs))
-    throw badRequest('costs', `is ${quote(costs)}; expected an object such as { tokens: 1500 }`)
+/** The same costs by unit, once they are found good. */
+export function readUnits(given: unknown, least: number): Readonly<Record<string, number>> {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw badRequest('costs', `is ${quote(given)}; expected an object such as { tokens: 1500 }`)
+  const costs = given as Readonly<Record<string, number>>
   const units = Object.keys(costs)
   if (units.length > MOST_UNITS) throw badRequest('costs', `has more than ${MOST_UNITS} units`)
   for (const unit of units) {
@@ -280,6 +283,7 @@ export function readUnits(costs: Readonly<Record<string, number>>, least: number
       throw badRequest('costs', `has ${quote(unit)}, which is not a unit's name`)
     wholeNumber(`costs.${unit}`, costs[unit], least, MOST_UNIT_COST)
   }
+  return costs
 }
 
 export function wholeNumber(field: string, value: unknown, least: number, most: number): number {

@@ -20,8 +20,9 @@ export { explainNo, printValue, printWait } from './describe.js'
 export { didYouMean, list, nearest, quote } from './faults.js'
 export { policyName } from './http/headers.js'
 export { canBeLeased } from './leases/leasable-rules.js'
-export { limitIdentity } from './limits/limit.js'
+export { ALGORITHMS, limitIdentity } from './limits/limit.js'
 export { printHold, printReceipt, readHold, readReceipt, shortId } from './receipt-text.js'
+export { MOST_UNIT_COST, readUnits, wholeNumber } from './request.js'
 export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
 export {
   DOCUMENT_PARTS,

@@ -22,6 +22,7 @@ async function decisionsOf(normalize: { checks?: 'on' }) {
       took: () => undefined,
     },
     headerFamilies: [],
+    answers: 'full',
   })
   const ask = async (resource: string, more: Partial<Request> = {}) => {
     await decisions.decide(tenants.require('default'), {

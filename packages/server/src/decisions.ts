@@ -20,19 +20,25 @@ export interface DecisionsParts {
   readonly vouchers: Vouchers
   readonly observer: Observer
   readonly headerFamilies: readonly HeaderFamily[]
+  /** `full`: the shape of the previous release. */
+  readonly answers: AnswerShape
 }
+
+export type AnswerShape = 'lean' | 'full'
 
 export class Decisions {
   readonly tenants: Tenants
   readonly vouchers: Vouchers
   readonly observer: Observer
   readonly headerFamilies: readonly HeaderFamily[]
+  readonly answers: AnswerShape
 
-  constructor({ tenants, vouchers, observer, headerFamilies }: DecisionsParts) {
+  constructor({ tenants, vouchers, observer, headerFamilies, answers }: DecisionsParts) {
     this.tenants = tenants
     this.vouchers = vouchers
     this.observer = observer
     this.headerFamilies = headerFamilies
+    this.answers = answers
   }
 
   /** At once where the store answers at once. Throws for a bad request. */

@@ -5,15 +5,16 @@
 import { rmSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { hotRoutes } from './admin/hot-routes.js'
+import { openApiDocument } from '@sluice/contract'
 import { adminLimit } from './admin-limit.js'
-import { openApiDocument } from './api.js'
 import { type Settings, UsageError } from './config.js'
 import { type Backing, openBacking } from './counters/backing.js'
 import { Decisions, type Observer } from './decisions.js'
 import { HotRows } from './hot/hot-rows.js'
 import { OrdinaryAnswers } from './http/answers.js'
 import { Vouchers } from './receipts/vouchers.js'
+import type { Readiness } from './routes/operating.js'
+import { routesOf } from './routes/routes.js'
 import type { RefusedRules } from './rules-file/load-rules.js'
 import { Gate } from './security/gate.js'
 import { TlsCertificates } from './security/tls-files.js'
@@ -30,9 +31,6 @@ import { MetricsText } from './telemetry/metrics-text.js'
 import { isTracing } from './telemetry/tracing.js'
 import { Tenants } from './tenants.js'
 import { AuthErrors } from './transports/rest/auth-errors.js'
-import { authRoute } from './transports/rest/auth-route.js'
-import { decisionRoutes } from './transports/rest/decision-routes.js'
-import { operatingRoutes, type Readiness } from './transports/rest/operating-routes.js'
 import { RestServer } from './transports/rest/rest-server.js'
 import { VERSION } from './version.js'
 
@@ -115,7 +113,13 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
     },
     took: (transport, seconds, count) => meter.took(transport, seconds, count),
   }
-  const decisions = new Decisions({ tenants, vouchers, observer, headerFamilies: settings.headers })
+  const decisions = new Decisions({
+    tenants,
+    vouchers,
+    observer,
+    headerFamilies: settings.headers,
+    answers: 'full',
+  })
 
   const authErrors = new AuthErrors(log)
   const servers: RestServer[] = []
@@ -138,17 +142,17 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
     const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
     log.error('a defect', { code: 'internal', error: said })
   }
-  const routes = [
-    ...decisionRoutes(decisions),
-    authRoute({ decisions, allowed: settings.authHeaders, log }),
-    ...supply.routes,
-    ...hotRoutes({ hot, tenants, leasing: backing.kind === 'redis' ? settings.leases : null }),
-    ...operatingRoutes({
+  const routes = routesOf({
+    auth: { decisions, allowed: settings.authHeaders, log },
+    control: supply.control,
+    usage: supply.usage,
+    hot: { hot, tenants, leasing: backing.kind === 'redis' ? settings.leases : null },
+    operating: {
       readiness,
       metrics: new MetricsText(metrics),
-      openApi: openApiDocument(VERSION),
-    }),
-  ]
+      openApi: openApiDocument({ version: VERSION, isFull: decisions.answers === 'full' }),
+    },
+  })
   const answers = new OrdinaryAnswers(routes, failed, adminLimit(backing.store))
   const certificates = certificatesOf(settings, log)
   started.add(() => certificates?.close())

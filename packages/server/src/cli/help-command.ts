@@ -1,9 +1,9 @@
 /** `sluice help`: of a command what it takes, of an error code what it means and what to do. */
+import { ERROR_CODES } from '@sluice/contract'
 import { ERROR_CODES as LIBRARY_CODES } from '@sluice/limiter'
 import { nearest, quote } from '@sluice/limiter/transport'
 import type { Command } from 'commander'
 import { UsageError } from '../config.js'
-import { ERROR_CODES } from '../error-codes.js'
 import { printable } from '../rules-file/print-faults.js'
 import { globalsOf } from './globals.js'
 import type { Terminal } from './terminal.js'

@@ -6,14 +6,14 @@ import { randomBytes } from 'node:crypto'
 import { memoryStore } from '@sluice/limiter'
 import { Decisions } from '../decisions.js'
 import { ServiceError } from '../error-codes.js'
-import type { Route } from '../http/route.js'
+import type { Call, Handlers } from '../http/route.js'
 import { OnceInMemory } from '../receipts/once.js'
 import { Vouchers } from '../receipts/vouchers.js'
+import { decisionHandlers } from '../routes/decisions.js'
 import { loadRules } from '../rules-file/load-rules.js'
 import { printable } from '../rules-file/print-faults.js'
 import type { Caller } from '../security/caller.js'
 import { Tenants } from '../tenants.js'
-import { decisionRoutes } from '../transports/rest/decision-routes.js'
 import { CommandError, EXIT } from './exit-codes.js'
 import { faultyRules } from './faulty-rules.js'
 import type { Answer, Decider, Json } from './server-client.js'
@@ -23,10 +23,10 @@ import type { Terminal } from './terminal.js'
 const CALLER: Caller = { name: 'file', id: 'file', role: 'admin', namespaces: null }
 
 export class OfflineDecider implements Decider {
-  readonly #routes: readonly Route[]
+  readonly #handlers: Handlers<'check' | 'explain'>
 
-  private constructor(routes: readonly Route[]) {
-    this.#routes = routes
+  private constructor(handlers: Handlers<'check' | 'explain'>) {
+    this.#handlers = handlers
   }
 
   static async by(file: string, terminal: Terminal): Promise<OfflineDecider> {
@@ -45,6 +45,7 @@ export class OfflineDecider implements Decider {
       }),
       observer: { decided: () => undefined, took: () => undefined },
       headerFamilies: [],
+      answers: 'full',
     })
     terminal.say(
       terminal.paint(
@@ -52,21 +53,23 @@ export class OfflineDecider implements Decider {
         `By ${printable(file)} alone: no server was asked, nothing is used yet.`,
       ) + '\n',
     )
-    return new OfflineDecider(decisionRoutes(decisions))
+    return new OfflineDecider(decisionHandlers(decisions))
   }
 
   async post(path: string, body: Json): Promise<Answer> {
-    const route = this.#routes.find((one) => one.path === path)!
+    const id = path === '/v1/check' ? 'check' : 'explain'
     try {
-      const reply = await route.handle({
+      const call: Call = {
         caller: CALLER,
         headers: {},
         rawHeaders: [],
         params: {},
-        query: () => new URLSearchParams(),
+        query: () => ({}),
+        rawQuery: () => new URLSearchParams(),
         bytes: () => Buffer.from(JSON.stringify(body)),
-        body: () => body,
-      })
+        body: (() => body) as Call['body'],
+      }
+      const reply = await this.#handlers[id](call)
       return { status: reply.status, body: withoutReceipts(reply.body as Json) }
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error

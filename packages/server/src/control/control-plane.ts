@@ -116,7 +116,7 @@ export class ControlPlane {
   }
 
   async #write<T>(actor: string, work: (writing: Writing) => Promise<T>): Promise<T> {
-    const { answer, revision } = await saidInWords(() => write(this.database, actor, work))
+    const { answer, revision } = await saidInWords('write', () => write(this.database, actor, work))
     if (revision === null) return answer
     for (const perhaps of this.#watchers) perhaps()
     await this.#applied(revision)
@@ -189,16 +189,19 @@ export class ControlPlane {
 
 function readingOf(database: Database): Pick<ControlContext, 'read' | 'view'> {
   return {
-    read: (work) => saidInWords(() => work(database)),
-    view: (work) => saidInWords(() => database.transaction((sql) => inOneView(sql, work))),
+    read: (work) => saidInWords('read', () => work(database)),
+    view: (work) => saidInWords('read', () => database.transaction((sql) => inOneView(sql, work))),
   }
 }
 
-async function saidInWords<T>(work: () => Promise<T>): Promise<T> {
+/** Reading changes nothing, so that it may always be tried again. */
+type Access = 'read' | 'write'
+
+async function saidInWords<T>(access: Access, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw inWords(error)
+    throw inWords(error, access)
   }
 }
 
@@ -209,13 +212,16 @@ async function inOneView<T>(sql: Sql, work: (sql: Sql) => Promise<T>): Promise<T
 
 const UNIQUE_VIOLATION = '23505'
 
-function inWords(error: unknown): unknown {
+function inWords(error: unknown, access: Access): unknown {
   if (error instanceof DatabaseBusy) return new ServiceError('database_unavailable', error.message)
   if (error instanceof DatabaseAway) {
-    const doubt = error.mayHaveRun
+    const mayHaveRun = access === 'write' && error.mayHaveRun
+    const doubt = mayHaveRun
       ? '; whether it was done is not known, so look before asking again'
       : ''
-    return new ServiceError('database_unavailable', `the database cannot be asked now${doubt}`)
+    return new ServiceError('database_unavailable', `the database cannot be asked now${doubt}`, {
+      mayHaveRun,
+    })
   }
   if (error instanceof MigrationError)
     return new ServiceError('database_unavailable', error.message)

@@ -8,13 +8,14 @@
  *
  * Hot code: a decision that is not looked at costs a subtraction and a comparison.
  */
+import { MOST_HOT_ROWS } from '@sluice/contract'
 import type { CompiledRule, DecisionRecord } from '@sluice/limiter/transport'
 import { type Heavy, HotTable, type Owner } from './hot-table.js'
 
 /** One of so many decisions is looked at. */
 export const SAMPLED = 16
 /** Rows that have a place. */
-export const MOST_ROWS = 256
+export const MOST_ROWS = MOST_HOT_ROWS
 const HALVED_EVERY_MS = 30_000
 /** After so many nothing is left. */
 const MOST_HALVINGS = 64

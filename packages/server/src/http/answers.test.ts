@@ -1,3 +1,4 @@
+import { type Method, type RouteContract, routeOf } from '@sluice/contract'
 import { describe, expect, it } from 'vitest'
 import { ServiceError } from '../error-codes.js'
 import type { Caller } from '../security/caller.js'
@@ -5,13 +6,24 @@ import { OrdinaryAnswers } from './answers.js'
 import type { Call, Route } from './route.js'
 
 const ADMIN: Caller = { name: 'me', id: 'me', role: 'admin', namespaces: null }
-const route = (method: Route['method'], path: string, more: Partial<Route> = {}): Route => ({
-  method,
-  path,
-  role: 'reader',
-  longestBody: 1000,
-  handle: ({ params }) => ({ status: 200, body: { path, params } }),
-  ...more,
+const route = (
+  method: Method,
+  path: string,
+  more: Partial<RouteContract> = {},
+  handle: Route['handle'] = ({ params }: Call) => ({ status: 200, body: { path, params } }),
+): Route => ({
+  id: 'check',
+  contract: {
+    ...routeOf('check'),
+    kind: 'operating',
+    method,
+    path,
+    role: 'reader',
+    longestBody: 1000,
+    body: null,
+    ...more,
+  },
+  handle,
 })
 
 function answersOf(...routes: Route[]) {
@@ -60,7 +72,7 @@ describe('routes', () => {
 
   it('of the control plane take no body that does not say that it is JSON', async () => {
     const { ask } = answersOf(
-      route('POST', '/v1/rules', { isAdmin: true }),
+      route('POST', '/v1/rules', { kind: 'control' }),
       route('POST', '/check'),
     )
     const bytes = Buffer.from('{}')
@@ -81,8 +93,8 @@ describe('routes', () => {
     }
     const routes = [
       route('GET', '/metrics'),
-      route('GET', '/v1/rules', { isAdmin: true }),
-      route('POST', '/v1/rules', { isAdmin: true, role: 'admin' }),
+      route('GET', '/v1/rules', { kind: 'control' }),
+      route('POST', '/v1/rules', { kind: 'control', role: 'admin' }),
     ]
     const answers = new OrdinaryAnswers(
       routes,
@@ -113,7 +125,7 @@ describe('routes', () => {
 
   it('say what a body is that is no object', async () => {
     const handle = ({ body }: Call) => ({ status: 200, body: body() })
-    const { ask } = answersOf(route('POST', '/x', { handle }))
+    const { ask } = answersOf(route('POST', '/x', {}, handle))
     const said = async (text: string) => {
       const reply = await ask('POST', '/x', { bytes: Buffer.from(text) })
       return (reply.body as { error: { message: string } }).error.message
@@ -128,7 +140,7 @@ describe('routes', () => {
     const handle = (_call: Call) => {
       throw new Error('secret')
     }
-    const reply = await answersOf(route('GET', '/x', { handle })).ask('GET', '/x')
+    const reply = await answersOf(route('GET', '/x', {}, handle)).ask('GET', '/x')
     expect(reply.status).toBe(500)
     expect(JSON.stringify(reply)).not.toContain('secret')
   })

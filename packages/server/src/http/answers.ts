@@ -1,9 +1,11 @@
 /** Which route answers what, who may ask it, and what goes wrong in words. All meaning of the HTTP interface is reached through here. */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Method } from '@sluice/contract'
 import { ServiceError } from '../error-codes.js'
 import { type Caller, requireRole } from '../security/caller.js'
-import { type Body, parseBody } from './body.js'
-import type { Method, Reply, Route } from './route.js'
+import { type Body, parseBody, requireValid } from './body.js'
+import { readQuery } from './query.js'
+import type { Call, Reply, Route } from './route.js'
 
 /** A request whose head has been read. */
 export interface Asked {
@@ -52,21 +54,22 @@ export class OrdinaryAnswers {
   }
 
   #add(route: Route): void {
-    const known = this.#byPath.get(route.path)
+    const { path } = route.contract
+    const known = this.#byPath.get(path)
     if (known !== undefined) {
       known.routes.push(route)
       return
     }
-    const segments = route.path.split('/')
+    const segments = path.split('/')
     const place: Place = { segments, routes: [route] }
-    this.#byPath.set(route.path, place)
+    this.#byPath.set(path, place)
     if (!segments.some((segment) => PARAMETER.test(segment))) return
     this.#open.set(segments.length, [...(this.#open.get(segments.length) ?? []), place])
   }
 
   /** Nobody needs a token for it. */
   isOpen(path: string): boolean {
-    return this.#byPath.get(path)?.routes[0]?.role === 'anyone'
+    return this.#byPath.get(path)?.routes[0]?.contract.role === 'anyone'
   }
 
   find(path: string, method: string): Found {
@@ -77,9 +80,9 @@ export class OrdinaryAnswers {
         `there is no route ${path.slice(0, 100)}; see /v1/openapi.json`,
       )
     const asked = method === 'HEAD' ? 'GET' : method
-    const route = place.routes.find((one) => one.method === asked)
+    const route = place.routes.find(({ contract }) => contract.method === asked)
     if (route !== undefined) return { route, params: paramsOf(place, path) }
-    const allowed = place.routes.map((one) => one.method).join(', ')
+    const allowed = place.routes.map(({ contract }) => contract.method).join(', ')
     throw new ServiceError('method_not_allowed', `${path.slice(0, 100)} takes ${allowed}`, {
       headers: { Allow: allowed },
     })
@@ -99,26 +102,20 @@ export class OrdinaryAnswers {
   }
 
   /** Throws where the caller may not ask this; before the body is read. */
-  admit({ role, isAdmin, method }: Route, caller: Caller): Promise<void> | void {
+  admit({ contract }: Route, caller: Caller): Promise<void> | void {
+    const { role, kind, method } = contract
     if (role !== 'anyone') requireRole(caller, role)
-    if (isAdmin === true) return this.#adminLimit(caller, isWrite(method))
+    if (kind === 'control') return this.#adminLimit(caller, isWrite(method))
   }
 
   async handle({ route, params }: Found, asked: Asked): Promise<Reply> {
-    const { caller, headers, rawHeaders, bytes, query } = asked
-    if (route.isAdmin === true && bytes !== null && bytes.length > 0) requireJson(headers)
-    let body: Body | undefined
-    const reply = await route.handle({
-      caller,
-      headers,
-      rawHeaders,
-      params,
-      query: () => new URLSearchParams(query),
-      bytes: () => bytes ?? Buffer.alloc(0),
-      body: () => (body ??= parseBody(bytes ?? Buffer.alloc(0))),
-    })
-    if (route.deprecated === undefined) return reply
-    const { since, sunset } = route.deprecated
+    const { contract } = route
+    const { bytes } = asked
+    if (contract.kind === 'control' && bytes !== null && bytes.length > 0)
+      requireJson(asked.headers)
+    const reply = await route.handle(callOf(route, params, asked))
+    if (contract.deprecated === undefined) return reply
+    const { since, sunset } = contract.deprecated
     const said = {
       Deprecation: `@${Math.floor(since.getTime() / 1000)}`,
       Sunset: sunset.toUTCString(),
@@ -135,6 +132,28 @@ export class OrdinaryAnswers {
       this.#failed(error)
       return says(new ServiceError('internal', 'a defect in Sluice; its log says more'))
     }
+  }
+}
+
+/** The query and the body are read when the handler asks for them, and checked by the contract then. */
+function callOf({ contract }: Route, params: Found['params'], asked: Asked): Call {
+  const { caller, headers, rawHeaders, bytes, query } = asked
+  let body: Body | undefined
+  const readBody = () => {
+    const read = parseBody(bytes ?? Buffer.alloc(0))
+    if (contract.bodyCheckedBy === 'schema' && contract.body !== null)
+      requireValid(contract.body, read)
+    return read
+  }
+  return {
+    caller,
+    headers,
+    rawHeaders,
+    params,
+    query: () => readQuery(contract, new URLSearchParams(query)),
+    rawQuery: () => new URLSearchParams(query),
+    bytes: () => bytes ?? Buffer.alloc(0),
+    body: (() => (body ??= readBody())) as Call['body'],
   }
 }
 
@@ -162,14 +181,9 @@ function unescaped(text: string, name: string): string {
   }
 }
 
-export function errorReply({ code, message, field, faults, status, headers }: ServiceError): Reply {
-  const error = {
-    code,
-    message,
-    ...(field === undefined ? {} : { field }),
-    ...(faults === undefined ? {} : { faults }),
-  }
-  return { status, headers, body: { error } }
+export function errorReply(error: ServiceError): Reply {
+  const { status, headers } = error
+  return { status, headers, body: { error: error.toJSON() } }
 }
 
 /** A form of another page can be sent from anywhere; JSON cannot. */

@@ -1,4 +1,5 @@
 /** JSON bodies, read in words: what is wrong names the field and what was expected. */
+import { type TSchema, validate } from '@sluice/contract'
 import { didYouMean, quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
 import { boundExceeded, DEEPEST } from '../nesting.js'
@@ -38,6 +39,12 @@ export function parseBody(bytes: Uint8Array): Body {
 
 export function isBody(value: unknown): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Throws 400 with the first thing that is wrong. */
+export function requireValid(schema: TSchema, body: Body): void {
+  const [fault] = validate(schema, body)
+  if (fault !== undefined) throw badField(fault.field, fault.message)
 }
 
 /** Refuses what a route does not know. */

@@ -1,22 +1,42 @@
-/** What a route is: how it is asked, who may ask, and what it answers. */
+/** Routes with their handlers: every contract has one, or it does not compile. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Caller, Role } from '../security/caller.js'
-import type { Body } from './body.js'
+import {
+  type PathValues,
+  type RouteContract,
+  type RouteId,
+  type Routes,
+  routeOf,
+  type Static,
+  type TSchema,
+} from '@sluice/contract'
+import type { Caller } from '../security/caller.js'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+/** A contract, as far as its types matter to a handler. */
+interface Typed {
+  readonly path: string
+  readonly body: TSchema | null
+  readonly queryType?: object
+}
 
-export interface Call {
+type BodyOf<R extends Typed> = R['body'] extends TSchema ? Static<R['body']> : never
+type QueryOf<R extends Typed> = R extends { readonly queryType?: infer Q } ? NonNullable<Q> : object
+
+/** What a handler is given. */
+export interface Call<R extends Typed = Typed> {
   readonly caller: Caller
   readonly headers: IncomingHttpHeaders
   /** Names and values in turn, as they came: also those that are there twice. */
   readonly rawHeaders: readonly string[]
   /** What stands for the `{names}` of the route's path, decoded. */
-  readonly params: Readonly<Record<string, string>>
-  readonly query: () => URLSearchParams
+  readonly params: PathValues<R['path']>
+  /** As the contract has it; throws 400 for anything else. */
+  readonly query: () => QueryOf<R>
+  /** The query as it came. */
+  readonly rawQuery: () => URLSearchParams
   /** The body as it came; empty where there is none. */
   readonly bytes: () => Buffer
-  /** The parsed body; throws where it is none. */
-  readonly body: () => Body
+  /** The parsed body, as the contract has it where the contract checks it; throws 400 for anything else. */
+  readonly body: () => BodyOf<R>
 }
 
 export interface Reply {
@@ -27,20 +47,35 @@ export interface Reply {
   readonly contentType?: string
 }
 
+export type Handler<Id extends RouteId> = (call: Call<Routes[Id]>) => Reply | Promise<Reply>
+
+/** Handlers of some routes. */
+export type Handlers<Id extends RouteId = RouteId> = { readonly [I in Id]: Handler<I> }
+
+/** A contract and what answers it. */
 export interface Route {
-  readonly method: Method
-  /** Segments in braces stand for anything: `/v1/rules/{id}`. */
-  readonly path: string
-  readonly role: Role | 'anyone'
-  readonly longestBody: number
-  /** Of the control plane: bodies must say that they are JSON, and callers have a limit of their own. */
-  readonly isAdmin?: boolean
-  /** It is to go: since when that is said, and when. */
-  readonly deprecated?: { readonly since: Date; readonly sunset: Date }
-  handle(call: Call): Reply | Promise<Reply>
+  readonly id: RouteId
+  readonly contract: RouteContract
+  readonly handle: (call: Call<never>) => Reply | Promise<Reply>
 }
 
-export const CHECK_BODY_BYTES = 65_536
-/** What callers come back with names every value of the subject. */
-export const VOUCHER_BODY_BYTES = 524_288
-export const BATCH_BODY_BYTES = 4_194_304
+/** `overrides`: what a setting changes of a contract. */
+export function bindRoutes<Id extends RouteId>(
+  handlers: Handlers<Id>,
+  overrides: { readonly [I in RouteId]?: Partial<RouteContract> } = {},
+): Route[] {
+  return (Object.keys(handlers) as Id[]).map((id) => ({
+    id,
+    contract: { ...routeOf(id), ...overrides[id] },
+    handle: strict(routeOf(id), handlers[id]),
+  }))
+}
+
+/** Refuses a query that the contract does not have, also where the handler does not look at it. */
+function strict({ takesAnyQuery }: RouteContract, handle: Route['handle']): Route['handle'] {
+  if (takesAnyQuery) return handle
+  return (call) => {
+    call.query()
+    return handle(call)
+  }
+}

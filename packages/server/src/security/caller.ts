@@ -1,9 +1,8 @@
 /** Who asks, and what they may do. */
+import { ROLES, type Role } from '@sluice/contract'
 import { ServiceError } from '../error-codes.js'
 
-/** Decides; looks; also changes subjects, overrides, blocks and counters; everything. */
-export const ROLES = ['client', 'reader', 'operator', 'admin'] as const
-export type Role = (typeof ROLES)[number]
+export { ROLES, type Role }
 
 /** What each role may do besides its own. */
 const INCLUDED: Readonly<Record<Role, readonly Role[]>> = {

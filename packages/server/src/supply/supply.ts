@@ -5,8 +5,6 @@
  */
 import { join } from 'node:path'
 import { RuleSet } from '@sluice/limiter'
-import { adminRoutes } from '../admin/admin-routes.js'
-import { usageRoutes } from '../admin/usage-routes.js'
 import { UsageError } from '../config.js'
 import { hasEmbedded } from '../control/embedded.js'
 import type { Observer } from '../decisions.js'
@@ -15,7 +13,8 @@ import { Enforcement } from '../feed/enforcement.js'
 import { FeedFile } from '../feed/feed-file.js'
 import { Follower } from '../feed/follower.js'
 import type { Planes } from '../feed/planes.js'
-import type { Route } from '../http/route.js'
+import type { ControlParts } from '../routes/control-parts.js'
+import type { UsageParts } from '../routes/usage.js'
 import { type LoadedRules, loadRules, type RefusedRules } from '../rules-file/load-rules.js'
 import { watchRules } from '../rules-file/watched-rules.js'
 import { isReserved } from '../security/caller.js'
@@ -41,7 +40,8 @@ export class FaultyRules extends Error {
 
 export interface Supply {
   /** The control plane's. */
-  readonly routes: readonly Route[]
+  readonly control: ControlParts
+  readonly usage: UsageParts
   /** Counts what is decided, for the history; null where there is none. */
   readonly tally: Pick<Observer, 'decided'> | null
   /** Rules are known, even if there are none. */
@@ -128,10 +128,8 @@ export async function openSupply(parts: SupplyParts, loaded: LoadedRules | null)
   const mode = sense.rules.kind
   const documentLimits = { mostBytes: settings.documentBytes, deepest: settings.documentDepth }
   return {
-    routes: [
-      ...adminRoutes({ control, tenants, mode, documentLimits }),
-      ...usageRoutes({ reader: usage?.reader ?? null, tenants, now: () => parts.backing.now() }),
-    ],
+    control: { control, tenants, mode, documentLimits },
+    usage: { reader: usage?.reader ?? null, tenants, now: () => parts.backing.now() },
     tally: usage?.tally ?? null,
     // A database that is only being made has no rules that could be missing.
     isKnown: () => loaded !== null || isFresh || follower!.isKnown,

@@ -3,20 +3,22 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { memoryStore, RuleSet } from '@sluice/limiter'
-import { adminRoutes } from '../../src/admin/admin-routes.js'
-import { usageRoutes } from '../../src/admin/usage-routes.js'
 import { ControlPlane } from '../../src/control/control-plane.js'
 import { Decisions } from '../../src/decisions.js'
+import { DOCUMENT_LIMITS } from '../../src/document-limits.js'
 import { OrdinaryAnswers } from '../../src/http/answers.js'
+import { bindRoutes } from '../../src/http/route.js'
 import { OnceInMemory } from '../../src/receipts/once.js'
 import { Vouchers } from '../../src/receipts/vouchers.js'
+import { decisionHandlers } from '../../src/routes/decisions.js'
+import { controlRoutes } from '../../src/routes/routes.js'
+import { usageHandlers } from '../../src/routes/usage.js'
 import { Gate } from '../../src/security/gate.js'
 import { TokenBook } from '../../src/security/token-book.js'
 import { Log } from '../../src/telemetry/log.js'
 import { Tenants } from '../../src/tenants.js'
 import { AuthErrors } from '../../src/transports/rest/auth-errors.js'
 import { BodyBudget } from '../../src/transports/rest/body-budget.js'
-import { decisionRoutes } from '../../src/transports/rest/decision-routes.js'
 import { requestListener } from '../../src/transports/rest/request-listener.js'
 import { UsageKeeper } from '../../src/usage/keeping.js'
 import { UsageRecorder } from '../../src/usage/recorder.js'
@@ -65,13 +67,14 @@ export async function startControl(): Promise<ControlServer> {
       took: () => undefined,
     },
     headerFamilies: [],
+    answers: 'full',
   })
   const failures: unknown[] = []
   const answers = new OrdinaryAnswers(
     [
-      ...decisionRoutes(decisions),
-      ...adminRoutes({ control, tenants, mode: 'database' }),
-      ...usageRoutes({ reader: new UsageReader(database, now), tenants, now }),
+      ...bindRoutes(decisionHandlers(decisions)),
+      ...controlRoutes({ control, tenants, mode: 'database', documentLimits: DOCUMENT_LIMITS }),
+      ...bindRoutes(usageHandlers({ reader: new UsageReader(database, now), tenants, now })),
     ],
     (error) => failures.push(error),
   )

@@ -1,8 +1,8 @@
+import { ERROR_CODES } from '@sluice/contract'
 import { describe, expect, it } from 'vitest'
 import { programOf } from '../../src/cli/program.js'
 import { terminalOf } from '../../src/cli/terminal.js'
 import { SETTINGS } from '../../src/config.js'
-import { ERROR_CODES } from '../../src/error-codes.js'
 import { inOwnFolder, run, runWords, shown } from './command.js'
 
 const folder = inOwnFolder()

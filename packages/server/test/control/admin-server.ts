@@ -4,9 +4,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { memoryStore, RuleSet } from '@sluice/limiter'
 import { expect } from 'vitest'
-import { type AdminParts, adminRoutes } from '../../src/admin/admin-routes.js'
+import { DOCUMENT_LIMITS } from '../../src/document-limits.js'
 import { OrdinaryAnswers } from '../../src/http/answers.js'
 import type { Route } from '../../src/http/route.js'
+import type { ControlParts } from '../../src/routes/control-parts.js'
+import { controlRoutes } from '../../src/routes/routes.js'
 import { Gate } from '../../src/security/gate.js'
 import { TokenBook } from '../../src/security/token-book.js'
 import { Log } from '../../src/telemetry/log.js'
@@ -36,11 +38,12 @@ export interface AdminServer {
 }
 
 export async function startAdmin(
-  parts: Omit<AdminParts, 'tenants'> & { readonly tenants?: Tenants },
+  parts: Omit<ControlParts, 'tenants' | 'documentLimits'> &
+    Partial<Pick<ControlParts, 'tenants' | 'documentLimits'>>,
 ): Promise<AdminServer> {
   const tenants = parts.tenants ?? new Tenants(memoryStore())
   if (tenants.get('default') === undefined) await tenants.use(RuleSet.compile({}))
-  const routes = adminRoutes({ ...parts, tenants })
+  const routes = controlRoutes({ documentLimits: DOCUMENT_LIMITS, ...parts, tenants })
   const failures: unknown[] = []
   const tokens = new TokenBook()
   const answers = new OrdinaryAnswers(routes, (error) => failures.push(error))
@@ -83,7 +86,7 @@ export async function startAdmin(
 function templateOf(routes: readonly Route[], path: string): string | undefined {
   const asked = path.split('/')
   return routes
-    .map((route) => route.path)
+    .map(({ contract }) => contract.path)
     .find((template) => {
       const segments = template.split('/')
       return (

@@ -190,7 +190,7 @@ onEachDatabase('documents', (world) => {
       [1, 2, 3].map((n) => apply({ scopes: [`s${n}`] }, `"${body.revision + 1}"`)),
     )
     expect(racing.map(({ status }) => String(status)).toSorted()).toEqual(['200', '412', '412'])
-    for (const flag of ['yes', '1', ''])
+    for (const flag of ['yes', '2', ''])
       expect((await world.admin.call('PUT', `${path()}&dry_run=${flag}`, {})).status).toBe(400)
   })
 

@@ -1,8 +1,8 @@
 /** Tokens, the audit, and what a token of one namespace may do to another, on both databases. */
 import { randomUUID } from 'node:crypto'
+import { ROUTE_IDS, type RouteContract, type RouteId, routeOf } from '@sluice/contract'
 import { RuleSet } from '@sluice/limiter'
 import { expect, it } from 'vitest'
-import { ADMIN_OPERATIONS } from '../../src/admin/operations.js'
 import type { Route } from '../../src/http/route.js'
 import { ROLES, type Role } from '../../src/security/caller.js'
 import { tokenHash } from '../../src/security/token.js'
@@ -225,7 +225,8 @@ onEachDatabase('tokens', (world) => {
     await create({})
     const headers = tokenFor(world, 'admin', [world.namespace])
     const before = (await world.control.feed.head())!.revision
-    for (const { method, path } of world.admin.routes) {
+    for (const { contract } of world.admin.routes) {
+      const { method, path } = contract
       const name = `${method} ${path}`
       if (OWN.has(name)) continue
       const [place, body] = asked[name] ?? [`no entry for ${name}`]
@@ -235,7 +236,8 @@ onEachDatabase('tokens', (world) => {
     expect((await world.control.feed.head())!.revision).toBe(before)
     // The same of their own namespace is done.
     world.admin.tokens.use([])
-    for (const { method, path } of sorted(world.admin.routes)) {
+    for (const { contract } of sorted(world.admin.routes)) {
+      const { method, path } = contract
       const name = `${method} ${path}`
       if (OWN.has(name)) continue
       const [place, body] = asked[name]!
@@ -246,14 +248,15 @@ onEachDatabase('tokens', (world) => {
   })
 
   it('are asked for by routes that are all described, and no others', () => {
-    const described = ADMIN_OPERATIONS.map(({ method, path }) => `${method.toUpperCase()} ${path}`)
-    const served = world.admin.routes.map(({ method, path }) => `${method} ${path}`)
+    const others = new Set<RouteId>(['usage', 'violations', 'hot'])
+    const described = ROUTE_IDS.filter((id) => routeOf(id).kind === 'control' && !others.has(id))
+    const served = world.admin.routes.map(({ id }) => id)
     expect(served.toSorted()).toEqual(described.toSorted())
-    expect(world.admin.routes.every(({ isAdmin }) => isAdmin)).toBe(true)
+    expect(world.admin.routes.every(({ contract }) => contract.kind === 'control')).toBe(true)
   })
 
   it('are let in by their role alone', async () => {
-    const needs = (route: Route): Role => {
+    const needs = (route: RouteContract): Role => {
       if (route.method === 'GET') return 'reader'
       return /^\/v1\/(subjects|blocks)/.test(route.path) ? 'operator' : 'admin'
     }
@@ -265,7 +268,7 @@ onEachDatabase('tokens', (world) => {
     }
     for (const role of ROLES) {
       const headers = tokenFor(world, role, null)
-      for (const route of world.admin.routes) {
+      for (const { contract: route } of world.admin.routes) {
         const path = route.path.replaceAll(/\{\w+\}/g, 'x')
         // Nothing is sent: whoever is let in is told so.
         const { status } = await world.admin.call(route.method, path, undefined, headers)
@@ -284,7 +287,7 @@ onEachDatabase('tokens', (world) => {
 
 /** What takes away comes last, and tokens and rules after what is theirs. */
 function sorted(routes: readonly Route[]): Route[] {
-  const order = ({ method, path }: Route) =>
+  const order = ({ contract: { method, path } }: Route) =>
     (method === 'DELETE' ? 10 : 0) +
     (path === '/v1/document' && method === 'PUT' ? 30 : 0) +
     (path === '/v1/rules/{id}' ? 5 : 0)

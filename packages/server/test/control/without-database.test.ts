@@ -47,7 +47,7 @@ async function tenantsWith(rules: RuleSet): Promise<Tenants> {
 
 /** Each route, as it would be asked. */
 function asked(admin: AdminServer) {
-  return admin.routes.map(({ method, path }) => ({
+  return admin.routes.map(({ contract: { method, path } }) => ({
     name: `${method} ${path}`,
     method,
     path: path.replace('{id}', 'per-user').replace('{scope}', 'user').replace('{value}', '1'),

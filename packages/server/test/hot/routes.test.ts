@@ -1,7 +1,8 @@
 import { memoryStore, RuleSet, type RulesDocument } from '@sluice/limiter'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hotRoutes } from '../../src/admin/hot-routes.js'
 import { HotRows } from '../../src/hot/hot-rows.js'
+import { bindRoutes } from '../../src/http/route.js'
+import { hotHandlers } from '../../src/routes/hot.js'
 import { Tenants } from '../../src/tenants.js'
 import { READER, ServedRoutes } from '../rest/served-routes.js'
 import { Deciding } from '../usage/deciding.js'
@@ -33,7 +34,7 @@ let served: ServedRoutes
 beforeAll(async () => {
   for (const namespace of ['default', 'other'])
     await tenants.use(RuleSet.compile(rulesOf(namespace)))
-  served = await new ServedRoutes(hotRoutes({ hot, tenants, leasing: 'off' })).start()
+  served = await new ServedRoutes(bindRoutes(hotHandlers({ hot, tenants, leasing: 'off' }))).start()
   ask(16_000, { user: '42' }, { tier: 'pro' })
   ask(8000, { api_key: 'sk_live_0123456789ab9f3c' })
   ask(4000, { org: 'acme' })

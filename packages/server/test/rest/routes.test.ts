@@ -1,5 +1,5 @@
+import { ROUTE_IDS, routeOf } from '@sluice/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { OPERATIONS } from '../../src/transports/rest/operations.js'
 import { type Answer, startService, type TestService } from '../service.js'
 import { untruths } from './true-to-openapi.js'
 
@@ -481,7 +481,9 @@ describe('operating it', () => {
   it('describes itself, and answers every route as described', async () => {
     expect((await get('/v1/openapi.json')).body.openapi).toBe('3.1.0')
     await get('/metrics')
-    const described = OPERATIONS.map(({ method, path }) => `${method.toUpperCase()} ${path}`)
+    const described = ROUTE_IDS.map(routeOf)
+      .filter(({ kind }) => kind !== 'control')
+      .map(({ method, path }) => `${method} ${path}`)
     expect([...asked].sort()).toEqual(described.sort())
   })
 })

@@ -1,7 +1,7 @@
 import { createLimiter } from '@sluice/limiter'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readCheck } from '../../src/transports/rest/wire-request.js'
+import { readCheck } from '../../src/http/wire-request.js'
 import { isAllowedBody } from './true-to-openapi.js'
 
 const limiter = createLimiter({ rules: { a: { scope: 'user', limits: '10/s' } } })

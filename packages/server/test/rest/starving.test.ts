@@ -1,6 +1,7 @@
 /** A caller who asks for a great deal does not keep the others waiting: the bounds that see to it. */
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { routeOf } from '@sluice/contract'
 import { memoryStore, RuleSet } from '@sluice/limiter'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../../limiter/test/redis/servers.js'
@@ -29,10 +30,8 @@ afterEach(async () => {
 async function gated(isFast: boolean) {
   const begun: (() => void)[] = []
   const route = (method: 'GET' | 'POST', path: string): Route => ({
-    method,
-    path,
-    role: 'anyone',
-    longestBody: 1000,
+    id: 'check',
+    contract: { ...routeOf('check'), kind: 'operating', method, path, role: 'anyone' },
     handle: () =>
       new Promise((resolve) => {
         const number = begun.length
@@ -46,6 +45,7 @@ async function gated(isFast: boolean) {
     vouchers: new Vouchers({ secret: new Uint8Array(16), once: new OnceInMemory(), now: Date.now }),
     observer: { decided: () => undefined, took: () => undefined },
     headerFamilies: [],
+    answers: 'full',
   })
   const routes = [route('GET', '/slow'), route('POST', '/slow'), route('POST', '/v1/check')]
   const server = new RestServer({

@@ -1,10 +1,10 @@
 /** Holds answers against the service's own OpenAPI document. */
+import { openApiDocument } from '@sluice/contract'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { openApiDocument } from '../../src/api.js'
 import type { Answer } from '../service.js'
 
-const document = openApiDocument('0.0.0') as {
+const document = openApiDocument({ version: '0.0.0', isFull: true }) as {
   paths: Record<string, Record<string, { responses: Record<string, unknown> }>>
 }
 const ajv = new Ajv2020({ strict: false, allErrors: true })

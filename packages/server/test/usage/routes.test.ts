@@ -1,7 +1,8 @@
 import { memoryStore, RuleSet } from '@sluice/limiter'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { usageRoutes } from '../../src/admin/usage-routes.js'
 import { DatabaseAway } from '../../src/control/database.js'
+import { bindRoutes } from '../../src/http/route.js'
+import { usageHandlers } from '../../src/routes/usage.js'
 import { Tenants } from '../../src/tenants.js'
 import type { UsageBatch } from '../../src/usage/batch.js'
 import { UsageReader } from '../../src/usage/usage-reader.js'
@@ -19,7 +20,7 @@ class Served extends ServedRoutes {
   now = START
 
   constructor(reader: UsageReader) {
-    super(usageRoutes({ reader, tenants, now: () => this.now }))
+    super(bindRoutes(usageHandlers({ reader, tenants, now: () => this.now })))
   }
 }
 

@@ -47,9 +47,8 @@ export function requestListener(parts: ListenerParts): RequestListener {
       const found = answers.find(path, request.method ?? 'GET')
       const { route } = found
       await answers.admit(route, caller)
-      const bytes = isWrite(route.method)
-        ? await readBody(request, route.longestBody, budget)
-        : null
+      const { method, longestBody } = route.contract
+      const bytes = isWrite(method) ? await readBody(request, longestBody, budget) : null
       return answers.handle(found, { caller, headers, rawHeaders, bytes, query })
     }
     const reply = await (isAuth ? answers.guarded(work, authErrors.reply) : answers.guarded(work))

@@ -3,14 +3,15 @@ import type { DecisionRecord } from '@sluice/limiter/transport'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Decisions } from '../../../decisions.js'
+import { answerOf, statusOf } from '../../../http/wire-answer.js'
 import { OnceInMemory } from '../../../receipts/once.js'
 import { Vouchers } from '../../../receipts/vouchers.js'
 import { Tenant, Tenants } from '../../../tenants.js'
-import { answerOf, statusOf } from '../wire-answer.js'
 import { AnswerWriter } from './answer-writer.js'
 import { BytesOut } from './bytes-out.js'
 import { Templates } from './templates.js'
 
+const FULL = { include: [], isFull: true }
 const limits = fc.constantFrom(
   '10/s',
   '3 per 10s',
@@ -110,6 +111,7 @@ describe('answers by template', () => {
         vouchers,
         observer: { decided: () => undefined, took: () => undefined },
         headerFamilies: ['x-ratelimit', 'draft-11'],
+        answers: 'full',
       })
       const tenant = new Tenant('default', limiter)
       const writer = new AnswerWriter(decisions)
@@ -134,7 +136,7 @@ describe('answers by template', () => {
           length,
         ])
         expect(own).toEqual(decision.toHeaders())
-        const ordinary = JSON.parse(JSON.stringify(answerOf(decision, vouchers)))
+        const ordinary = JSON.parse(JSON.stringify(answerOf(decision, vouchers, FULL)))
         expect(withoutNumber(vouchers, body)).toEqual(withoutNumber(vouchers, ordinary))
       }
       writer.batch(out, made, true)
@@ -142,7 +144,7 @@ describe('answers by template', () => {
       expect(batch.headers['Connection']).toBe('close')
       expect(Number(batch.headers['Content-Length'])).toBe(batch.length)
       const expected = made.map((decision) =>
-        JSON.parse(JSON.stringify(answerOf(decision, vouchers))),
+        JSON.parse(JSON.stringify(answerOf(decision, vouchers, FULL))),
       )
       expect(
         batch.body.results.map((one: Record<string, unknown>) => withoutNumber(vouchers, one)),

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import type { DecisionRecord } from '@sluice/limiter/transport'
 import type { Decisions } from '../../../decisions.js'
 import type { Reply } from '../../../http/route.js'
-import { answerOf, statusOf } from '../wire-answer.js'
+import { answerOf, statusOf } from '../../../http/wire-answer.js'
 import type { BytesOut } from './bytes-out.js'
 import { Templates } from './templates.js'
 
@@ -14,6 +14,7 @@ const BODY = Buffer.from('\r\n\r\n', 'latin1')
 const OPEN_RESULTS = Buffer.from('{"results":[', 'latin1')
 const CLOSE_RESULTS = Buffer.from(']}', 'latin1')
 const COMMA = 44
+const FULL = { include: [], isFull: true }
 
 export class AnswerWriter {
   readonly #decisions: Decisions
@@ -44,7 +45,7 @@ export class AnswerWriter {
     }
     const { vouchers, headerFamilies } = this.#decisions
     const headers = decision.toHeaders(headerFamilies)
-    const body = answerOf(decision, vouchers)
+    const body = answerOf(decision, vouchers, FULL)
     this.reply(out, { status: statusOf(decision), headers, body }, closes)
   }
 
@@ -60,7 +61,7 @@ export class AnswerWriter {
       if (i > 0) out.byte(COMMA)
       const template = this.#templateOf(decision)
       if (template?.writeBody(out, decision, vouchers) === true) continue
-      const bytes = Buffer.from(JSON.stringify(answerOf(decision, vouchers)))
+      const bytes = Buffer.from(JSON.stringify(answerOf(decision, vouchers, FULL)))
       out.reserve(bytes.length)
       out.copy(bytes)
     }

@@ -9,12 +9,13 @@
  * with, is not read from; a connection that stands still in the middle of a request, or idle, is ended by
  * `sweep`.
  */
+
 import type { Socket } from 'node:net'
+import { BATCH_BODY_BYTES, CHECK_BODY_BYTES } from '@sluice/contract'
 import type { Request } from '@sluice/limiter'
 import type { Answer, DecisionRecord } from '@sluice/limiter/transport'
-import { BATCH_BODY_BYTES, CHECK_BODY_BYTES } from '../../../http/route.js'
+import { MOST_CHECKS } from '../../../http/wire-request.js'
 import type { Caller } from '../../../security/caller.js'
-import { MOST_CHECKS } from '../wire-request.js'
 import { Admission } from './admission.js'
 import { AnswerQueue } from './answer-queue.js'
 import { BytesOut } from './bytes-out.js'

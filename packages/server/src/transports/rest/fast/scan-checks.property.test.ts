@@ -2,7 +2,7 @@ import { createLimiter, type Request } from '@sluice/limiter'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseBody } from '../../../http/body.js'
-import { readBatch, readCheck } from '../wire-request.js'
+import { readBatch, readCheck } from '../../../http/wire-request.js'
 import { CheckScanner } from './scan-checks.js'
 
 const limiter = createLimiter({

@@ -1,17 +1,17 @@
 /** What has been used and what was denied: `GET /v1/usage` and `GET /v1/violations`. */
-import { maskWords, parseIp, printIp, quote } from '@sluice/limiter/transport'
+import { isoTime, type RouteId } from '@sluice/contract'
+import { maskWords, parseIp, parseTime, printIp, quote } from '@sluice/limiter/transport'
 import { DatabaseAway } from '../control/database.js'
 import { isId } from '../control/ids.js'
 import { ServiceError } from '../error-codes.js'
 import { badField } from '../http/body.js'
-import type { Call, Reply, Route } from '../http/route.js'
+import type { Call, Handler, Handlers } from '../http/route.js'
 import { namespaceOf } from '../security/caller.js'
 import type { Tenants } from '../tenants.js'
 import type { After, Filters, Span, UsageReader } from '../usage/usage-reader.js'
-import { present, queryOf, timeIn } from './call.js'
-import { adminRoute } from './parts.js'
+import { present } from './pages.js'
 
-export interface UsageRoutesParts {
+export interface UsageParts {
   /** Null where no database is open, or this instance only decides. */
   readonly reader: UsageReader | null
   readonly tenants: Pick<Tenants, 'require' | 'home'>
@@ -28,23 +28,37 @@ interface Question {
 }
 
 const HOUR_MS = 3_600_000
-const STANDARD_PAGE = 100
-const LARGEST_PAGE = 1000
-const COMMON = ['namespace', 'scope', 'value', 'rule', 'from', 'to', 'cursor', 'limit']
+const ITEMS = 100
 
-export function usageRoutes({ reader, tenants, now }: UsageRoutesParts): Route[] {
-  const questionOf = (call: Call, known: readonly string[]): Question => {
-    const query = queryOf(call, known)
-    const namespace = namespaceOf(call.caller, query['namespace'], tenants.home)
+/** The parameters that both routes have. */
+interface UsageQuery {
+  readonly namespace?: string
+  readonly scope?: string
+  readonly value?: string
+  readonly rule?: string
+  readonly resource?: string
+  readonly from?: string
+  readonly to?: string
+  readonly cursor?: string
+  readonly limit?: number
+}
+
+export function usageHandlers({
+  reader,
+  tenants,
+  now,
+}: UsageParts): Handlers<'usage' | 'violations'> {
+  const questionOf = ({ caller }: Pick<Call, 'caller'>, query: UsageQuery): Question => {
+    const namespace = namespaceOf(caller, query.namespace, tenants.home)
     const { rules } = tenants.require(namespace).limiter
     const { scope, value, rule, resource } = query
     const values = value === undefined ? undefined : namesOf(value, scope, rules.ipv6Prefix)
-    const cursor = readCursor(query['cursor'])
+    const cursor = readCursor(query.cursor)
     return {
       filters: { namespace, ...present({ scope, values, rule, resource }) },
-      span: cursor?.span ?? readSpan(query['from'], query['to'], now()),
+      span: cursor?.span ?? readSpan(query.from, query.to, now()),
       after: cursor?.after ?? null,
-      most: readLimit(query['limit']),
+      most: query.limit ?? ITEMS,
     }
   }
 
@@ -53,35 +67,38 @@ export function usageRoutes({ reader, tenants, now }: UsageRoutesParts): Route[]
     throw new ServiceError('not_a_control_plane', 'no database is open here')
   }
 
-  const usage = async (call: Call): Promise<Reply> => {
-    const { filters, span, after, most } = questionOf(call, COMMON)
-    const stored = there()
-    const summed = stored.spanOf(span)
-    const found = await stored.usage(filters, summed, after, most)
-    const [from, to] = [isoTime(summed.from), isoTime(summed.to)]
-    const items = found.items.map(({ scope, value, rule, allowed, denied, cost }) => {
-      return { scope, value: onWire(value), rule, from, to, allowed, denied, cost }
-    })
-    return { status: 200, body: { items, totals: found.totals, next: cursorOf(found.next, span) } }
-  }
+  return {
+    usage: whileThere<'usage'>(async (call) => {
+      const { filters, span, after, most } = questionOf(call, call.query())
+      const stored = there()
+      const summed = stored.spanOf(span)
+      const found = await stored.usage(filters, summed, after, most)
+      const [from, to] = [isoTime(summed.from), isoTime(summed.to)]
+      const items = found.items.map(({ scope, value, rule, allowed, denied, cost }) => {
+        return { scope, value: onWire(value), rule, from, to, allowed, denied, cost }
+      })
+      return {
+        status: 200,
+        body: { items, totals: found.totals, next: cursorOf(found.next, span) },
+      }
+    }),
 
-  const violations = async (call: Call): Promise<Reply> => {
-    const { filters, span, after, most } = questionOf(call, [...COMMON, 'resource'])
-    const found = await there().violations(filters, span, after, most)
-    const items = found.items.map(({ at, value, ...item }) => {
-      return { at: at.toISOString(), value: onWire(value), ...item }
-    })
-    return { status: 200, body: { items, totals: found.totals, next: cursorOf(found.next, span) } }
+    violations: whileThere<'violations'>(async (call) => {
+      const { filters, span, after, most } = questionOf(call, call.query())
+      const found = await there().violations(filters, span, after, most)
+      const items = found.items.map(({ at, value, ...item }) => {
+        return { at: at.toISOString(), value: onWire(value), ...item }
+      })
+      return {
+        status: 200,
+        body: { items, totals: found.totals, next: cursorOf(found.next, span) },
+      }
+    }),
   }
-
-  return [
-    adminRoute('GET', '/v1/usage', 'reader', whileThere(usage)),
-    adminRoute('GET', '/v1/violations', 'reader', whileThere(violations)),
-  ]
 }
 
 /** Without the database there is no answer, and that is said. */
-function whileThere(handle: (call: Call) => Promise<Reply>): Route['handle'] {
+function whileThere<Id extends RouteId>(handle: Handler<Id>): Handler<Id> {
   return async (call) => {
     try {
       return await handle(call)
@@ -118,16 +135,9 @@ function readSpan(from: string | undefined, to: string | undefined, now: number)
 
 /** Nothing was counted before the epoch. */
 function readTime(field: string, text: string): number {
-  const time = timeIn(text, field)
+  const time = parseTime(text)
   if (time >= 0) return time
   throw badField(field, `is ${quote(text)}; expected a time after 1970`)
-}
-
-function readLimit(text: string | undefined): number {
-  if (text === undefined) return STANDARD_PAGE
-  const most = /^\d{1,4}$/.test(text) ? Number(text) : 0
-  if (most >= 1 && most <= LARGEST_PAGE) return most
-  throw badField('limit', `is ${quote(text)}; expected a whole number from 1 to ${LARGEST_PAGE}`)
 }
 
 /** The span goes with it, so that all pages are of the same one. */
@@ -159,8 +169,4 @@ const LATEST = Date.parse('9999-12-31T23:59:59Z')
 
 function isTime(value: unknown): value is number {
   return isNumber(value) && value >= 0 && value <= LATEST
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -1,8 +1,8 @@
 /** What operators and their tools ask: health, readiness, metrics, and the interface's own description. */
-import { ServiceError } from '../../error-codes.js'
-import type { Route } from '../../http/route.js'
-import { may } from '../../security/caller.js'
-import type { MetricsText } from '../../telemetry/metrics-text.js'
+import { ServiceError } from '../error-codes.js'
+import type { Handlers } from '../http/route.js'
+import { may } from '../security/caller.js'
+import type { MetricsText } from '../telemetry/metrics-text.js'
 
 export interface Readiness {
   readonly ready: boolean
@@ -35,24 +35,25 @@ export interface OperatingParts {
   readonly openApi: unknown
 }
 
-export function operatingRoutes({ readiness, metrics, openApi }: OperatingParts): Route[] {
+type OperatingRoute = 'health' | 'readiness' | 'metrics' | 'openapi'
+
+export function operatingHandlers({
+  readiness,
+  metrics,
+  openApi,
+}: OperatingParts): Handlers<OperatingRoute> {
   const document = JSON.stringify(openApi)
-  const get = (path: string, role: Route['role'], handle: Route['handle']): Route => ({
-    method: 'GET',
-    path,
-    role,
-    longestBody: 0,
-    handle,
-  })
-  return [
-    get('/healthz', 'anyone', () => ({ status: 200, body: { status: 'ok' } })),
-    get('/readyz', 'anyone', ({ caller }) => {
+  return {
+    health: () => ({ status: 200, body: { status: 'ok' } }),
+
+    readiness({ caller }) {
       const { planes, ...own } = readiness()
       const isTold = may(caller, 'reader') && caller.namespaces === null && planes !== undefined
       const body = isTold ? { ...own, planes } : own
       return { status: body.ready ? 200 : 503, body }
-    }),
-    get('/metrics', 'reader', async ({ caller }) => {
+    },
+
+    async metrics({ caller }) {
       if (caller.namespaces !== null)
         throw new ServiceError(
           'forbidden',
@@ -60,7 +61,8 @@ export function operatingRoutes({ readiness, metrics, openApi }: OperatingParts)
         )
       const body = await metrics.text()
       return { status: 200, body, contentType: metrics.contentType }
-    }),
-    get('/v1/openapi.json', 'reader', () => ({ status: 200, body: document })),
-  ]
+    },
+
+    openapi: () => ({ status: 200, body: document }),
+  }
 }

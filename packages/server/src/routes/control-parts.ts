@@ -1,40 +1,35 @@
-/** What the admin routes are made of, and what they answer where there is no control plane. */
+/** What the control routes are made of, and what they answer where there is no control plane. */
 import type { ControlPlane } from '../control/control-plane.js'
 import type { DocumentLimits } from '../document-limits.js'
 import { ServiceError } from '../error-codes.js'
-import type { Method, Route } from '../http/route.js'
-import type { Role } from '../security/caller.js'
+import type { Route } from '../http/route.js'
 import type { Tenants } from '../tenants.js'
 
-export interface AdminParts {
+export interface ControlParts {
   /** Null where no database is open. */
   readonly control: ControlPlane | null
   readonly tenants: Tenants
   /** Where rules come from: then they are changed there. `feed`: this instance only decides. */
   readonly mode: 'database' | 'file' | 'feed'
-  /** Of documents that are sent; the standard ones unless given. */
-  readonly documentLimits?: DocumentLimits
+  /** Of documents that are sent. */
+  readonly documentLimits: DocumentLimits
 }
 
-export const ADMIN_BODY_BYTES = 65_536
-
-export function plane({ control }: AdminParts): ControlPlane {
+export function plane({ control }: ControlParts): ControlPlane {
   if (control !== null) return control
   throw new ServiceError('not_a_control_plane', 'no database is open here')
 }
 
 /** For what only rules in a database have. */
-export function rulesPlane(parts: AdminParts): ControlPlane {
+export function rulesPlane(parts: ControlParts): ControlPlane {
   if (parts.mode !== 'file') return plane(parts)
   throw new ServiceError('rules_from_file', 'the rules come from a file; change that instead')
 }
 
-export function adminRoute(
-  method: Method,
-  path: string,
-  role: Role,
-  handle: Route['handle'],
-  longestBody = method === 'GET' ? 0 : ADMIN_BODY_BYTES,
-): Route {
-  return { method, path, role, longestBody, isAdmin: true, handle }
+/** The control routes of a data plane that follows a feed: it has no control plane to ask. */
+export function refusing(routes: readonly Route[]): Route[] {
+  const handle = (): never => {
+    throw new ServiceError('not_a_control_plane', 'this instance only decides; ask a control plane')
+  }
+  return routes.map((route) => ({ ...route, handle }))
 }

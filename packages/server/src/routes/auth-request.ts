@@ -5,10 +5,10 @@
  */
 import type { Request } from '@sluice/limiter'
 import { pathAmbiguity, quote, SCOPE } from '@sluice/limiter/transport'
-import type { AuthHeader } from '../../auth-headers.js'
-import { ServiceError } from '../../error-codes.js'
-import { badField } from '../../http/body.js'
-import { inWireWords } from './wire-request.js'
+import type { AuthHeader } from '../auth-headers.js'
+import { ServiceError } from '../error-codes.js'
+import { badField } from '../http/body.js'
+import { inWireWords } from '../http/wire-request.js'
 
 const SCOPE_PREFIX = 'x-sluice-scope-'
 const SUBJECT = 'X-Sluice-Subject'

@@ -1,16 +1,15 @@
 /** `GET /v1/auth`: a check by headers, for gateways that only know statuses. */
-import type { AuthHeader } from '../../auth-headers.js'
-import type { Decisions } from '../../decisions.js'
-import { badField } from '../../http/body.js'
-import type { Call, Reply, Route } from '../../http/route.js'
-import { namespaceOf } from '../../security/caller.js'
-import type { Log } from '../../telemetry/log.js'
-import { traced } from '../../telemetry/tracing.js'
-import { AUTH_PATH } from './auth-errors.js'
+import type { AuthHeader } from '../auth-headers.js'
+import type { Decisions } from '../decisions.js'
+import { badField } from '../http/body.js'
+import type { Call, Handlers } from '../http/route.js'
+import { statusOf } from '../http/wire-answer.js'
+import { namespaceOf } from '../security/caller.js'
+import type { Log } from '../telemetry/log.js'
+import { traced } from '../telemetry/tracing.js'
 import { inHeaderWords, readAuthRequest } from './auth-request.js'
-import { statusOf } from './wire-answer.js'
 
-export interface AuthRouteParts {
+export interface AuthParts {
   readonly decisions: Decisions
   /** Headers that are read besides scopes, resource and method. */
   readonly allowed: readonly AuthHeader[]
@@ -20,7 +19,7 @@ export interface AuthRouteParts {
 /** `X-Sluice-Subject` is deprecated since then (RFC 9745). */
 const DEPRECATED_SINCE = `@${Date.parse('2026-11-18') / 1000}`
 
-export function authRoute({ decisions, allowed, log }: AuthRouteParts): Route {
+export function authHandlers({ decisions, allowed, log }: AuthParts): Handlers<'auth'> {
   const { tenants, observer, headerFamilies } = decisions
   let hasWarned = false
   const warnOnce = () => {
@@ -32,7 +31,7 @@ export function authRoute({ decisions, allowed, log }: AuthRouteParts): Route {
     )
   }
 
-  const handle = async (call: Call): Promise<Reply> => {
+  const auth: Handlers<'auth'>['auth'] = async (call) => {
     const denied = deniedStatus(call)
     // Before it is read: a header of several scopes, as older gateways send it, is refused.
     const isDeprecated = (call.headers['x-sluice-subject'] ?? '') !== ''
@@ -55,7 +54,7 @@ export function authRoute({ decisions, allowed, log }: AuthRouteParts): Route {
       },
     }
   }
-  return { method: 'GET', path: AUTH_PATH, role: 'client', longestBody: 0, handle }
+  return { auth }
 }
 
 /** nginx takes a head of more than 4 KB for an outage, unless it is told otherwise. */
@@ -71,8 +70,8 @@ function withinBuffer(headers: Readonly<Record<string, string>>): Readonly<Recor
 }
 
 /** What a denial is answered with: `?deny=403` is for gateways that do not know 429. */
-function deniedStatus(call: Call): number {
-  const stated = call.query().getAll('deny')
+function deniedStatus(call: Pick<Call, 'rawQuery'>): number {
+  const stated = call.rawQuery().getAll('deny')
   if (stated.length === 0) return 429
   if (stated.length === 1 && (stated[0] === '403' || stated[0] === '429')) return Number(stated[0])
   throw badField('deny', `is ${JSON.stringify(stated.join(',').slice(0, 32))}; expected 403 or 429`)

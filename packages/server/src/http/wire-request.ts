@@ -1,8 +1,16 @@
 /** The bodies of decision routes, read field by field: JSON outside, the library's request inside. */
+import {
+  type Include,
+  include,
+  REQUEST_FIELD_NAMES,
+  type RequestField,
+  validate,
+  WIRE_NAMES,
+} from '@sluice/contract'
 import { type Request, SluiceError, type Units } from '@sluice/limiter'
-import { quote } from '@sluice/limiter/transport'
-import { ServiceError } from '../../error-codes.js'
-import { type Body, badField, isBody, refuseUnknown } from '../../http/body.js'
+import { MOST_UNIT_COST, quote, readUnits, wholeNumber } from '@sluice/limiter/transport'
+import { ServiceError } from '../error-codes.js'
+import { type Body, badField, isBody, refuseUnknown } from './body.js'
 
 /** A request as it came, and the namespace it names. */
 export interface WireRequest {
@@ -10,44 +18,20 @@ export interface WireRequest {
   readonly namespace: string | undefined
 }
 
-/** Fields of a check, and what the library calls them. */
-const CHECK_FIELDS = [
-  'namespace',
-  'subject',
-  'scope',
-  'identifier',
-  'resource',
-  'method',
-  'cost',
-  'costs',
-  'tier',
-  'dry_run',
-  'idempotency_key',
-  'hold',
-] as const
+/** The library's fields that a check may have, with their names on the wire; the subject is read apart. */
+const SENT = Object.entries(WIRE_NAMES).filter(
+  (entry): entry is [string, RequestField] => entry[1] !== null && entry[1] !== 'subject',
+)
 
-const WIRE_NAMES: Readonly<Record<string, string>> = {
-  idempotencyKey: 'idempotency_key',
-  dryRun: 'dry_run',
-  holdId: 'hold',
-}
-
-/** A check's fields; `more` are the route's own. */
-export function readCheck(body: Body, more: readonly string[] = [], prefix = ''): WireRequest {
-  refuseUnknown(body, [...CHECK_FIELDS, ...more], prefix)
-  const { namespace, resource, method, cost, costs, tier } = body
+/** A check's fields; those that a route has besides must be taken out before. */
+export function readCheck(body: Body, prefix = ''): WireRequest {
+  refuseUnknown(body, REQUEST_FIELD_NAMES, prefix)
+  const { namespace } = body
   if (namespace !== undefined && typeof namespace !== 'string')
     throw badField(`${prefix}namespace`, `is ${quote(namespace)}; expected a text`)
   const request: Record<string, unknown> = { subject: readSubject(body, prefix) }
-  if (resource !== undefined) request['resource'] = resource
-  if (method !== undefined) request['method'] = method
-  if (cost !== undefined) request['cost'] = cost
-  if (costs !== undefined) request['costs'] = costs
-  if (tier !== undefined) request['tier'] = tier
-  if (body['dry_run'] !== undefined) request['dryRun'] = body['dry_run']
-  if (body['idempotency_key'] !== undefined) request['idempotencyKey'] = body['idempotency_key']
-  if (body['hold'] !== undefined) request['holdId'] = body['hold']
-  return { request: request, namespace }
+  for (const [field, name] of SENT) if (body[name] !== undefined) request[field] = body[name]
+  return { request, namespace }
 }
 
 /** `subject`, or one `scope` with its `identifier`. */
@@ -69,43 +53,42 @@ function readSubject(body: Body, prefix: string): unknown {
 
 export const MOST_CHECKS = 1000
 
+/** What an answer is to have besides, from the body or the query. */
+export function readInclude(stated: unknown, inQuery: string | undefined): readonly Include[] {
+  if (inQuery !== undefined && stated !== undefined)
+    throw badField('include', 'is in the query too; give one of them')
+  const words = inQuery?.split(',') ?? stated
+  if (words === undefined) return []
+  const [fault] = validate(include, words, 'include')
+  if (fault !== undefined) throw badField(fault.field, fault.message)
+  return words as readonly Include[]
+}
+
 /** The checks of a batch, each with its fields read. */
 export function readBatch(body: Body): WireRequest[] {
-  refuseUnknown(body, ['checks'])
+  refuseUnknown(body, ['checks', 'include'])
   const { checks } = body
   if (!Array.isArray(checks)) throw badField('checks', `is ${quote(checks)}; expected a list`)
   if (checks.length > MOST_CHECKS)
     throw badField('checks', `has ${checks.length} checks; expected ${MOST_CHECKS} at most`)
   return checks.map((check: unknown, i) => {
-    if (isBody(check)) return readCheck(check, [], `checks[${i}].`)
+    if (isBody(check)) {
+      if (check['include'] !== undefined)
+        throw badField(`checks[${i}].include`, 'goes with the whole batch, beside checks')
+      return readCheck(check, `checks[${i}].`)
+    }
     throw badField(`checks[${i}]`, `is ${quote(check)}; expected an object`)
   })
 }
 
-const UNIT = /^[a-z][a-z0-9_]{0,31}$/
-const MOST_UNITS = 16
-
 /** Amounts for giving back and settling, where 0 is an amount: `cost`, `costs`, or neither. */
-export function readAmounts(body: Body): Units | null {
-  const { cost, costs } = body
-  if (cost !== undefined) wholeAmount('cost', cost)
+export function readAmounts({ cost, costs }: Body): Units | null {
+  if (cost !== undefined) wholeNumber('cost', cost, 0, MOST_UNIT_COST)
   if (costs === undefined) return cost === undefined ? null : { requests: cost as number }
-  if (!isBody(costs)) throw badField('costs', `is ${quote(costs)}; expected amounts by unit`)
-  const units = Object.entries(costs)
-  if (units.length > MOST_UNITS) throw badField('costs', `has more than ${MOST_UNITS} units`)
-  for (const [unit, amount] of units) {
-    if (!UNIT.test(unit)) throw badField('costs', `has ${quote(unit)}, which is not a unit's name`)
-    wholeAmount(`costs.${unit}`, amount)
-  }
-  if (cost !== undefined && Object.hasOwn(costs, 'requests') && costs['requests'] !== cost)
-    throw badField('costs.requests', `is ${quote(costs['requests'])}, and cost is ${quote(cost)}`)
-  const requests = cost === undefined ? {} : { requests: cost as number }
-  return { ...(costs as Units), ...requests }
-}
-
-function wholeAmount(field: string, amount: unknown): void {
-  if (typeof amount === 'number' && Number.isInteger(amount) && amount >= 0 && amount <= 1e9) return
-  throw badField(field, `is ${quote(amount)}; expected a whole number from 0 to 1000000000`)
+  const units = readUnits(costs, 0)
+  if (cost !== undefined && Object.hasOwn(units, 'requests') && units['requests'] !== cost)
+    throw badField('costs.requests', `is ${quote(units['requests'])}, and cost is ${quote(cost)}`)
+  return cost === undefined ? units : { ...units, requests: cost as number }
 }
 
 /** What the library refuses, in the wire's words. Anything else is passed on. */
@@ -118,6 +101,10 @@ export function inWireWords(error: unknown, prefix = ''): unknown {
   }
   if (code !== 'bad_request') return error
   if (field === undefined) return new ServiceError('bad_request', message)
-  const named = `${prefix}${WIRE_NAMES[field] ?? field}`
+  const named = `${prefix}${wireName(field)}`
   return new ServiceError('bad_request', `${named}${message.slice(field.length)}`, { field: named })
+}
+
+function wireName(field: string): string {
+  return WIRE_NAMES[field as keyof typeof WIRE_NAMES] ?? field
 }

@@ -1,0 +1,333 @@
+/**
+ * The fields of a decision, as it is answered: schema, documentation, when an answer has the field, and how
+ * it is printed. The JSON printer, the templates of the fast path, the command line and the API's
+ * description are made of this table.
+ */
+import type { Algorithm, Decision, LimitDecision, Reason, State } from '@sluice/limiter'
+import {
+  ALGORITHMS,
+  DEGRADED_REASONS,
+  type DecisionRecord,
+  explainNo,
+} from '@sluice/limiter/transport'
+import {
+  count,
+  flag,
+  list,
+  literal,
+  named,
+  object,
+  oneOf,
+  orNull,
+  raw,
+  type Static,
+  seconds,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+  text,
+  time,
+} from '../schema.js'
+import type { Include } from './request-fields.js'
+
+/** Texts that callers come back with. Only what an answer has is made. */
+export interface Vouchers {
+  receiptOf(decision: DecisionRecord): string | null
+  reservationOf(decision: DecisionRecord): string | null
+  holdOf(hold: NonNullable<Decision['hold']>): string
+}
+
+/** What kind of answer it is. */
+export interface AnswerKind {
+  readonly include: readonly Include[]
+  /** The shape of the previous release. */
+  readonly isFull: boolean
+  /** An estimate was taken: it is settled, not given back by receipt. */
+  readonly isReservation?: boolean
+  /** The hold has an id of the caller's own. */
+  readonly hasOwnHold?: boolean
+}
+
+interface PrintContext extends AnswerKind {
+  readonly vouchers: Vouchers
+}
+
+/** A number of the answer that changes from one decision to the next under the same rules. */
+export type Slot = 'remaining' | 'reset_at'
+
+/** `stated`: only where it says something. An include: where it was asked for. */
+type When = 'always' | 'stated' | 'reservation' | Include
+
+interface DecisionField<W extends When, S extends TSchema> {
+  readonly when: W
+  readonly schema: S
+  /** Null, false and 0 say nothing. */
+  print(decision: DecisionRecord, context: PrintContext): Static<S> | null | false | 0
+  /** Answers of the previous release's shape have it also where it says nothing. */
+  readonly isInFull: boolean
+  readonly slot?: Slot
+}
+
+const field = <W extends When, S extends TSchema>(
+  when: W,
+  schema: S,
+  print: DecisionField<W, S>['print'],
+  more: { readonly isInFull?: boolean; readonly slot?: Slot } = {},
+): DecisionField<W, S> => ({ when, schema, print, isInFull: false, ...more })
+
+const STATES = ['normal', 'warning', 'throttled'] as const satisfies State[]
+const REASONS = ['limited', 'blocked', 'too_expensive', 'store_down'] as const satisfies Reason[]
+
+/** ISO 8601 with milliseconds. */
+export const isoTime = (ms: number): string => new Date(ms).toISOString()
+const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
+const secondsOrNull = (ms: number | null) => (ms === null ? null : ms / 1000)
+
+/** The fields of one limit of a decision. */
+export const LIMIT_FIELDS = {
+  rule: limitField(text('The rule that the limit is of.'), ({ rule }) => rule),
+  scope: limitField(text('What the rule counts by.'), ({ scope }) => scope),
+  algorithm: limitField(
+    oneOf<Algorithm>(ALGORITHMS, 'How it counts.'),
+    ({ algorithm }) => algorithm,
+  ),
+  amount: limitField(count('What the limit says.'), ({ amount }) => amount),
+  limit: limitField(count('What a full counter holds.'), ({ limit }) => limit),
+  window_seconds: limitField(
+    seconds('Its window; of a calendar window the one that is now.'),
+    ({ windowSeconds }) => windowSeconds,
+  ),
+  allowed: limitField(flag('Whether this limit lets the request pass.'), ({ allowed }) => allowed),
+  remaining: limitField(
+    orNull(count('Unit requests that would pass now; null if it could not be counted.')),
+    ({ remaining }) => remaining,
+    'remaining',
+  ),
+  reset_at: limitField(
+    time('When it is as if nothing had been used.'),
+    ({ resetAtMs }) => isoTime(resetAtMs),
+    'reset_at',
+  ),
+  retry_after: limitField(
+    orNull(seconds('Of a denial: seconds until the request passes; null: never.')),
+    ({ retryAfterMs }) => secondsOrNull(retryAfterMs),
+  ),
+  unit: limitField(text('What is counted.'), ({ unit }) => unit),
+  shadow: limitField(flag('Counted and reported, never enforced.'), ({ shadow }) => shadow),
+}
+
+interface LimitField<S extends TSchema> {
+  readonly schema: S
+  print(limit: LimitDecision): Static<S>
+  readonly slot?: Slot
+}
+
+function limitField<S extends TSchema>(
+  schema: S,
+  print: LimitField<S>['print'],
+  slot?: Slot,
+): LimitField<S> {
+  return slot === undefined ? { schema, print } : { schema, print, slot }
+}
+
+export type LimitFieldName = keyof typeof LIMIT_FIELDS
+export const LIMIT_FIELD_NAMES = Object.keys(LIMIT_FIELDS) as LimitFieldName[]
+
+export type LimitBody = {
+  [F in LimitFieldName]: Static<(typeof LIMIT_FIELDS)[F]['schema']>
+}
+
+export function printLimit(limit: LimitDecision): LimitBody {
+  const entries = LIMIT_FIELD_NAMES.map((name) => [name, LIMIT_FIELDS[name].print(limit)])
+  return Object.fromEntries(entries) as LimitBody
+}
+
+/** The schemas of a limit's fields. */
+export const limitSchemas = (names: readonly LimitFieldName[] = LIMIT_FIELD_NAMES): TProperties =>
+  Object.fromEntries(names.map((name) => [name, LIMIT_FIELDS[name].schema]))
+
+export const Limit = named('Limit', raw<LimitBody>(object(limitSchemas())))
+
+const errorFields = {
+  code: text('One of the published table.'),
+  message: text('What is wrong, and what was expected.'),
+}
+
+export const DECISION_FIELDS = {
+  allowed: field('always', flag('Whether the request may pass.'), ({ allowed }) => allowed),
+  limit: field(
+    'always',
+    orNull(count('Of the limit that blocks, or is most restrictive; null if none applies.')),
+    ({ limit }) => limit,
+  ),
+  remaining: field(
+    'always',
+    orNull(count('Unit requests that would pass now under that limit.')),
+    ({ remaining }) => remaining,
+    { slot: 'remaining' },
+  ),
+  reset_at: field(
+    'always',
+    orNull(time('When that limit is as if nothing had been used.')),
+    ({ resetAtMs }) => timeOrNull(resetAtMs),
+    { slot: 'reset_at' },
+  ),
+  retry_after: field(
+    'always',
+    orNull(seconds('Seconds, exact; null: allowed, or never.')),
+    ({ retryAfterMs }) => secondsOrNull(retryAfterMs),
+  ),
+  state: field(
+    'always',
+    oneOf(STATES, '`warning` from 80 % used until below 70 %.'),
+    ({ state }) => state,
+  ),
+  rule: field('always', orNull(text('The rule of that limit.')), ({ rule }) => rule),
+  scope: field('always', orNull(text('What the rule counts by.')), ({ scope }) => scope),
+  reason: field('stated', oneOf(REASONS, 'Why it is denied.'), ({ reason }) => reason, {
+    isInFull: true,
+  }),
+  degraded: field('stated', flag('Decided without the store.'), ({ degraded }) => degraded, {
+    isInFull: true,
+  }),
+  degraded_reason: field(
+    'stated',
+    oneOf(DEGRADED_REASONS, 'Why.'),
+    ({ degradedReason }) => degradedReason,
+    { isInFull: true },
+  ),
+  delay: field(
+    'stated',
+    seconds('Seconds for which a leaky bucket wants the request held.'),
+    ({ delayMs }) => delayMs / 1000,
+    { isInFull: true },
+  ),
+  hold: field(
+    'stated',
+    text('The place that a concurrency limit gave: to renew and release it.'),
+    ({ hold }, { vouchers, hasOwnHold }) =>
+      hold === null ? null : hasOwnHold === true ? hold.id : vouchers.holdOf(hold),
+  ),
+  hold_expires_at: field('stated', time('When it is freed unless it is renewed.'), ({ hold }) =>
+    timeOrNull(hold?.expiresAtMs ?? null),
+  ),
+  reservation: field(
+    'reservation',
+    orNull(text('To settle with, on any instance, within an hour; null if nothing was taken.')),
+    (decision, { vouchers }) => vouchers.reservationOf(decision),
+  ),
+  exempt: field(
+    'stated',
+    literal(true, 'An exemption let it through all rules.'),
+    ({ exempt }) => exempt,
+  ),
+  replayed: field(
+    'stated',
+    literal(true, 'An earlier answer again, for the same idempotency key.'),
+    ({ replayed }) => replayed,
+  ),
+  limits: field(
+    'limits',
+    list(Limit, 'Every limit that applies.'),
+    ({ limits }) => limits.map(printLimit),
+    { isInFull: true },
+  ),
+  receipt: field(
+    'receipt',
+    orNull(text('For giving back what was taken, within an hour; null if nothing was.')),
+    (decision, { vouchers, isReservation }) =>
+      isReservation === true ? null : vouchers.receiptOf(decision),
+    { isInFull: true },
+  ),
+  /** Last, since people read it. */
+  error: field('stated', named('DenialError', object(errorFields)), (decision) =>
+    decision.allowed ? null : { code: decision.reason ?? 'limited', message: explainNo(decision) },
+  ),
+}
+
+export type DecisionFieldName = keyof typeof DECISION_FIELDS
+export const DECISION_FIELD_NAMES = Object.keys(DECISION_FIELDS) as DecisionFieldName[]
+
+type Always = {
+  [F in DecisionFieldName]: (typeof DECISION_FIELDS)[F]['when'] extends 'always' ? F : never
+}[DecisionFieldName]
+
+type ValueOf<F extends DecisionFieldName> = Static<(typeof DECISION_FIELDS)[F]['schema']>
+
+/** A decision as it is answered. */
+export type DecisionBody = { [F in Always]: ValueOf<F> } & {
+  [F in Exclude<DecisionFieldName, Always>]?: ValueOf<F>
+}
+
+const fieldOf = (name: DecisionFieldName): DecisionField<When, TSchema> => DECISION_FIELDS[name]
+
+/** Whether answers of this kind may have the field. */
+function belongs({ when, isInFull }: DecisionField<When, TSchema>, kind: AnswerKind): boolean {
+  if (when === 'always' || when === 'stated') return true
+  if (when === 'reservation') return kind.isReservation === true
+  return kind.include.includes(when) || (kind.isFull && isInFull)
+}
+
+/** Whether such an answer has the field also where it says nothing. */
+function isKept(field: DecisionField<When, TSchema>, { isFull }: AnswerKind): boolean {
+  return field.when !== 'stated' || (isFull && field.isInFull)
+}
+
+const saysNothing = (value: unknown) => value === null || value === false || value === 0
+
+/** The fields that a plain allowed decision has in answers of this kind, in their order. */
+export function plainFields(kind: AnswerKind): DecisionFieldName[] {
+  return DECISION_FIELD_NAMES.filter((name) => {
+    const one = fieldOf(name)
+    return belongs(one, kind) && isKept(one, kind)
+  })
+}
+
+/** The field of a decision, for an answer of this kind. */
+export function printDecisionField(
+  name: DecisionFieldName,
+  decision: DecisionRecord,
+  context: PrintContext,
+): unknown {
+  return fieldOf(name).print(decision, context)
+}
+
+export function printDecision(decision: DecisionRecord, context: PrintContext): DecisionBody {
+  const body: Record<string, unknown> = {}
+  for (const name of DECISION_FIELD_NAMES) {
+    const one = fieldOf(name)
+    if (!belongs(one, context)) continue
+    const value = one.print(decision, context)
+    if (isKept(one, context) || !saysNothing(value)) body[name] = value
+  }
+  return body as unknown as DecisionBody
+}
+
+/** The schema of a decision; `isFull`: of the previous release's shape. */
+function decisionSchema(
+  name: string,
+  isFull: boolean,
+  isReservation: boolean,
+): TUnsafe<DecisionBody> {
+  const kind = { include: ['limits', 'receipt'] as const, isFull, isReservation }
+  const required: TProperties = {}
+  const optional: TProperties = {}
+  for (const each of DECISION_FIELD_NAMES) {
+    const one = fieldOf(each)
+    if (!belongs(one, kind)) continue
+    const isThere = one.when === 'always' || one.when === 'reservation' || (isFull && one.isInFull)
+    const canBeNull = isThere && one.when === 'stated' && each !== 'degraded' && each !== 'delay'
+    const schema = canBeNull ? orNull(one.schema) : one.schema
+    if (isThere) required[each] = schema
+    else optional[each] = schema
+  }
+  return named(name, raw<DecisionBody>(object(required, optional)))
+}
+
+export const DecisionAnswer = decisionSchema('Decision', false, false)
+export const ReservationAnswer = decisionSchema('Reservation', false, true)
+/** The same in the previous release's shape. */
+export const FULL_ANSWERS = {
+  Decision: decisionSchema('Decision', true, false),
+  Reservation: decisionSchema('Reservation', true, true),
+}

@@ -1,0 +1,24 @@
+/** The shape of errors. */
+import { list, literal, named, object, text } from './schema.js'
+
+const fault = object({
+  field: text('The part of the request that is meant.'),
+  message: text('What is wrong with it.'),
+})
+
+const ErrorDetail = named(
+  'ErrorDetail',
+  object(
+    {
+      code: text('One of the published table.'),
+      message: text('What is wrong, and what was expected.'),
+    },
+    {
+      field: text('The part of the request that is meant.'),
+      faults: list(fault, 'Everything that is wrong.'),
+      retryable: literal(true, 'Certainly nothing was done: the same request may be sent again.'),
+    },
+  ),
+)
+
+export const ErrorAnswer = named('Error', object({ error: ErrorDetail }))

@@ -1,0 +1,260 @@
+/** Routes of rules: one by one, and all of a namespace as one document. */
+import type { RuleInput } from '@sluice/limiter'
+import { OWN_FIELDS } from '@sluice/limiter/transport'
+import { limitsInput } from '../rules/limit-schema.js'
+import type { PrintedFields } from '../rules/print-rule.js'
+import { fieldSchema, RULE_FIELD_CONTRACTS } from '../rules/rule-fields.js'
+import { flag, list, named, object, oneOf, orNull, raw, text, time, whole } from '../schema.js'
+import {
+  id,
+  ifMatch,
+  namespace,
+  namespaceQuery,
+  page,
+  pageQuery,
+  READ_ERRORS,
+  RULE_ERRORS,
+  revision,
+  scope,
+  VERSION_ERRORS,
+  version,
+  warnings,
+} from './common.js'
+import { DOCUMENT_BODY_BYTES, route } from './route.js'
+
+/** What an answer has and a write may not change: accepted as it is, so that an answer can be sent back. */
+export const FIXED_RULE_FIELDS = {
+  id,
+  namespace,
+  version,
+  created_at: orNull(time('When it was made.')),
+  updated_at: orNull(time('When it was changed.')),
+}
+
+const name = text('Unique in its namespace.')
+
+const answers = Object.fromEntries(
+  OWN_FIELDS.filter((field) => RULE_FIELD_CONTRACTS[field].answer !== null).map((field) => [
+    field,
+    fieldSchema(field, 'answer'),
+  ]),
+)
+
+/** A rule as the API answers it. */
+export interface RuleBody extends PrintedFields {
+  readonly id: string
+  readonly name: string
+  readonly namespace: string
+  readonly version: number
+  readonly created_at: string | null
+  readonly updated_at: string | null
+}
+
+const { created_at, updated_at } = FIXED_RULE_FIELDS
+export const Rule = named(
+  'Rule',
+  raw<RuleBody>(
+    object({ id, name, namespace, ...answers, version, created_at, updated_at }, { warnings }),
+  ),
+)
+
+/** Null where an answer would have it, so that an answer can be sent back. */
+const inputs = Object.fromEntries(
+  OWN_FIELDS.map((field) => [field, orNull(fieldSchema(field, 'input'))]),
+)
+const others = { ...inputs, ...FIXED_RULE_FIELDS, warnings }
+type RuleWrite = Partial<RuleInput> & { readonly name?: string; readonly namespace?: string }
+
+const RuleWrite = named(
+  'RuleInput',
+  raw<RuleWrite>(
+    object({ name, scope, limits: limitsInput }, without(others, ['scope', 'limits'])),
+  ),
+)
+const RulePatch = named(
+  'RulePatch',
+  raw<RuleWrite>(
+    object({}, { name: text('Another name.'), ...others, scope, limits: limitsInput }),
+  ),
+)
+
+function without<T extends object>(fields: T, names: readonly string[]): T {
+  return Object.fromEntries(Object.entries(fields).filter(([each]) => !names.includes(each))) as T
+}
+
+const RuleVersion = named(
+  'RuleVersion',
+  object({
+    version,
+    at: time('When.'),
+    actor: text('Who.'),
+    revision,
+    deleted: flag('It was taken away; `rule` is what it was.'),
+    rule: Rule,
+  }),
+)
+
+const Document = named(
+  'Document',
+  raw<object>({
+    type: 'object',
+    description: 'A rules document, as a rules file has it: see rules.schema.json.',
+  }),
+)
+
+const Plan = named(
+  'Plan',
+  object(
+    {
+      revision,
+      changes: list(
+        object({
+          what: oneOf(
+            ['rule', 'tier', 'override', 'exemption', 'block', 'cost', 'settings'],
+            'What kind.',
+          ),
+          name: text('Which.'),
+          change: oneOf(['added', 'removed', 'changed'], 'What becomes of it.'),
+          before: orNull(text('What it is.')),
+          after: orNull(text('What it is to be.')),
+          counters: orNull(
+            oneOf(['carry over', 'start anew'], 'What becomes of what subjects have used.'),
+          ),
+        }),
+      ),
+    },
+    { warnings },
+  ),
+)
+
+export const ruleRoutes = {
+  listRules: route({
+    method: 'GET',
+    path: '/v1/rules',
+    role: 'reader',
+    summary: 'List the rules of a namespace, by name',
+    query: {
+      scope: text('Only of this scope.'),
+      resource: text('Only of this resource, as it is written.'),
+      namespace: namespaceQuery,
+      ...pageQuery,
+    },
+    answer: page('Rules', Rule),
+    errors: READ_ERRORS,
+  }),
+  createRule: route({
+    method: 'POST',
+    path: '/v1/rules',
+    role: 'admin',
+    summary: 'Create a rule; a namespace begins with its first',
+    body: RuleWrite,
+    bodyCheckedBy: 'handler',
+    answer: Rule,
+    status: 201,
+    answerHeaders: ['ETag', 'Location'],
+    errors: [...RULE_ERRORS, 'rules_from_file'],
+  }),
+  getRule: route({
+    method: 'GET',
+    path: '/v1/rules/{id}',
+    role: 'reader',
+    summary: 'Get a rule',
+    query: { namespace: namespaceQuery },
+    answer: Rule,
+    answerHeaders: ['ETag'],
+    errors: [...READ_ERRORS, 'not_found'],
+  }),
+  replaceRule: route({
+    method: 'PUT',
+    path: '/v1/rules/{id}',
+    role: 'admin',
+    summary: 'Replace a rule: a new version',
+    headers: ifMatch,
+    body: RuleWrite,
+    bodyCheckedBy: 'handler',
+    answer: Rule,
+    answerHeaders: ['ETag'],
+    errors: [...RULE_ERRORS, ...VERSION_ERRORS, 'rules_from_file', 'not_found'],
+  }),
+  patchRule: route({
+    method: 'PATCH',
+    path: '/v1/rules/{id}',
+    role: 'admin',
+    summary: 'Change some fields of a rule (a merge patch); null removes a field',
+    headers: ifMatch,
+    body: RulePatch,
+    bodyCheckedBy: 'handler',
+    answer: Rule,
+    answerHeaders: ['ETag'],
+    errors: [...RULE_ERRORS, ...VERSION_ERRORS, 'rules_from_file', 'not_found'],
+  }),
+  deleteRule: route({
+    method: 'DELETE',
+    path: '/v1/rules/{id}',
+    role: 'admin',
+    summary: 'Delete a rule and its overrides; its history stays',
+    headers: ifMatch,
+    status: 204,
+    errors: [...RULE_ERRORS, ...VERSION_ERRORS, 'rules_from_file', 'not_found'],
+  }),
+  ruleHistory: route({
+    method: 'GET',
+    path: '/v1/rules/{id}/history',
+    role: 'reader',
+    summary: 'List every version of a rule, newest first; also of a deleted one',
+    query: pageQuery,
+    answer: page('RuleVersions', RuleVersion),
+    errors: [...READ_ERRORS, 'rules_from_file', 'not_found'],
+  }),
+  rollbackRule: route({
+    method: 'POST',
+    path: '/v1/rules/{id}/rollback',
+    role: 'admin',
+    summary: 'Make a rule what it was in an earlier version: a new version',
+    headers: ifMatch,
+    body: named(
+      'Rollback',
+      object({
+        version: whole(1, Number.MAX_SAFE_INTEGER, 'One of its history.', {
+          expected: "a version of the rule's history",
+        }),
+      }),
+    ),
+    answer: Rule,
+    answerHeaders: ['ETag'],
+    errors: [...RULE_ERRORS, 'stale_version', 'rules_from_file', 'not_found'],
+  }),
+  listNamespaces: route({
+    method: 'GET',
+    path: '/v1/namespaces',
+    role: 'reader',
+    summary: 'List the namespaces that the caller may ask for',
+    answer: page('Namespaces', named('Namespace', object({ name: namespace, revision }))),
+    errors: READ_ERRORS,
+  }),
+  getDocument: route({
+    method: 'GET',
+    path: '/v1/document',
+    role: 'reader',
+    summary: 'Get all of a namespace as one rules document',
+    query: { namespace: namespaceQuery },
+    answer: Document,
+    answerHeaders: ['ETag'],
+    errors: [...READ_ERRORS, 'rules_from_file'],
+  }),
+  applyDocument: route({
+    method: 'PUT',
+    path: '/v1/document',
+    role: 'admin',
+    summary:
+      'Make a namespace what a document says, all or nothing; with `dry_run` only say what would change',
+    query: { namespace: namespaceQuery, dry_run: flag('Change nothing.') },
+    headers: ifMatch,
+    body: Document,
+    bodyCheckedBy: 'handler',
+    longestBody: DOCUMENT_BODY_BYTES,
+    answer: Plan,
+    answerHeaders: ['ETag'],
+    errors: [...RULE_ERRORS, ...VERSION_ERRORS, 'rules_from_file'],
+  }),
+}

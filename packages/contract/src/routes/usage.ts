@@ -1,0 +1,138 @@
+/** Routes that say what was used, who was denied, and what is asked for most. */
+import {
+  count,
+  flag,
+  list,
+  named,
+  number,
+  object,
+  oneOf,
+  orNull,
+  seconds,
+  share,
+  text,
+  time,
+  whole,
+} from '../schema.js'
+import { namespaceQuery, pageQuery, READ_ERRORS } from './common.js'
+import { route } from './route.js'
+
+/** Rows that an instance remembers. */
+export const MOST_HOT_ROWS = 256
+
+const filters = {
+  namespace: namespaceQuery,
+  scope: text('Only of this scope.', { examples: ['user'] }),
+  value: text('Only of this value.', { examples: ['42'] }),
+  rule: text('Only of this rule.'),
+  from: time('From this time on; an hour before `to` unless given.'),
+  to: time('Until this time; now unless given.'),
+  ...pageQuery,
+}
+
+const next = orNull(text('Where the next page begins; null after the last.'))
+const value = orNull(text('Null: all those that are not named, and the only one of `global`.'))
+const rule = orNull(text('Null: a block.'))
+
+const sums = {
+  allowed: number('Decisions that let pass.'),
+  denied: number('Decisions that did not.'),
+  cost: number("What was taken, in the rule's unit."),
+}
+
+const UsageItem = named(
+  'UsageItem',
+  object({
+    scope: text('What is limited.'),
+    value,
+    rule,
+    from: time('Where the span begins that was summed: a minute, or a day of long ago.'),
+    to: time('Where it ends.'),
+    ...sums,
+  }),
+)
+
+const Violation = named(
+  'Violation',
+  object({
+    at: time('The second.'),
+    count: number('How often within it.'),
+    scope: text('Who is limited.'),
+    value,
+    rule,
+    resource: orNull(text('What was asked for, its first 256 characters; null: not known.')),
+    limit: orNull(text('The limit that said no.', { examples: ['100/min'] })),
+    reason: oneOf(['limited', 'blocked', 'too_expensive', 'store_down'], 'Why.'),
+  }),
+)
+
+const HotAdvice = named(
+  'HotAdvice',
+  object({
+    code: oneOf(['lease', 'shard'], 'What to change.'),
+    message: text('How, in words.'),
+  }),
+)
+
+const HotRow = named(
+  'HotRow',
+  object({
+    namespace: text('The namespace.'),
+    rule: text('Whose counter it is.'),
+    scope: text('What is limited.'),
+    value: orNull(text('Who, its first 128 characters, an `api_key` by its ends; null: `global`.')),
+    per_second: seconds('Decisions a second of this instance that asked it.'),
+    share: share("Of the namespace's decisions."),
+    denied_share: share("Of the row's decisions, those that it denied."),
+    leased: flag('This instance takes tokens of it ahead of time, where they are enough.'),
+    shards: count('How many rows it is split into.'),
+    advice: orNull(HotAdvice),
+  }),
+)
+
+export const usageRoutes = {
+  usage: route({
+    method: 'GET',
+    path: '/v1/usage',
+    role: 'reader',
+    summary: 'List what each subject used of each rule in a span, the heaviest first',
+    query: filters,
+    answer: named('Usage', object({ items: list(UsageItem), totals: object(sums), next })),
+    errors: READ_ERRORS,
+  }),
+  violations: route({
+    method: 'GET',
+    path: '/v1/violations',
+    role: 'reader',
+    summary: 'List who was denied when, by which limit of which rule, on what: the newest first',
+    query: { ...filters, resource: text('Only on this resource.') },
+    answer: named(
+      'Violations',
+      object({
+        items: list(Violation),
+        totals: object({ count: number('All denials of the span that match.') }),
+        next,
+      }),
+    ),
+    errors: READ_ERRORS,
+  }),
+  hot: route({
+    method: 'GET',
+    path: '/v1/hot',
+    role: 'reader',
+    summary: 'List the rows that this instance is asked about most, the hottest first',
+    query: {
+      namespace: namespaceQuery,
+      limit: whole(1, MOST_HOT_ROWS, 'Rows at most; 20 unless given.'),
+    },
+    answer: named(
+      'Hot',
+      object({
+        items: list(HotRow),
+        sampled: count('One of so many decisions was looked at.'),
+        window_seconds: seconds('The time that rates are of; what is long ago counts less.'),
+      }),
+    ),
+    errors: ['bad_request', 'unauthorized', 'forbidden', 'limited'],
+  }),
+}

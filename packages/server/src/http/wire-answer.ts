@@ -1,0 +1,16 @@
+/** Decisions as the bodies and statuses of answers. What the fast path writes means the same. */
+import { type AnswerKind, type DecisionBody, ERROR_CODES, printDecision } from '@sluice/contract'
+import type { DecisionRecord } from '@sluice/limiter/transport'
+import type { Vouchers } from '../receipts/vouchers.js'
+
+export function statusOf(decision: DecisionRecord): number {
+  return decision.allowed ? 200 : ERROR_CODES[decision.reason ?? 'limited'].status
+}
+
+export function answerOf(
+  decision: DecisionRecord,
+  vouchers: Vouchers,
+  kind: AnswerKind,
+): DecisionBody {
+  return printDecision(decision, { ...kind, vouchers })
+}

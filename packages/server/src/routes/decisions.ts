@@ -1,0 +1,325 @@
+/** The routes that decide, give back and explain, in the ordinary way: parsed, read, asked, printed. */
+import {
+  type Include,
+  isoTime,
+  type LimitBody,
+  printLimit,
+  propertiesOf,
+  type Routes,
+  routeOf,
+} from '@sluice/contract'
+import type { Request } from '@sluice/limiter'
+import type { DecisionRecord, Undone } from '@sluice/limiter/transport'
+import type { Decisions } from '../decisions.js'
+import { ServiceError } from '../error-codes.js'
+import { type Body, badField, optionalText, refuseUnknown, requiredText } from '../http/body.js'
+import type { Call, Handlers, Reply } from '../http/route.js'
+import { answerOf, statusOf } from '../http/wire-answer.js'
+import {
+  inWireWords,
+  readAmounts,
+  readBatch,
+  readCheck,
+  readInclude,
+} from '../http/wire-request.js'
+import { Forgotten, NobodyKnows, NotDone, NotRecorded, UnderWay } from '../receipts/once.js'
+import { Conflict } from '../receipts/vouchers.js'
+import { namespaceOf, requireRole } from '../security/caller.js'
+import { traced } from '../telemetry/tracing.js'
+import type { Tenant } from '../tenants.js'
+
+/** What is asked, and in which namespace. */
+interface Asked {
+  readonly request: Request
+  readonly tenant: Tenant
+}
+
+type DecisionRoute =
+  | 'check'
+  | 'checkBatch'
+  | 'quota'
+  | 'refund'
+  | 'reset'
+  | 'reserve'
+  | 'settle'
+  | 'renew'
+  | 'release'
+  | 'explain'
+
+/** Who calls. */
+type Caller = Pick<Call, 'caller' | 'headers'>
+/** Requests whose answer is a decision. */
+type CheckCall = Call<Routes['check']>
+
+export function decisionHandlers(decisions: Decisions): Handlers<DecisionRoute> {
+  const { tenants, vouchers } = decisions
+
+  const headersOf = (decision: DecisionRecord) => decision.toHeaders(decisions.headerFamilies)
+
+  /** The namespace that is meant: it must be one of the caller's, and served. */
+  const tenantOf = ({ caller }: Caller, stated: string | undefined, prefix = ''): Tenant =>
+    tenants.require(namespaceOf(caller, stated, tenants.home), `${prefix}namespace`)
+
+  /** The same for a text that was given out for one. */
+  const tenantOfSealed = (call: Caller, stated: string | undefined, sealed: string): Tenant =>
+    tenantOf(call, stated ?? vouchers.namespaceOf(sealed) ?? undefined)
+
+  const single = (call: Caller, fields: Body): Asked => {
+    const { request, namespace } = readCheck(fields)
+    return { request: withKey(request, call), tenant: tenantOf(call, namespace) }
+  }
+
+  const decide = async ({ request, tenant }: Asked, call: Caller): Promise<DecisionRecord> => {
+    const started = performance.now()
+    const decision = await traced(call.headers, async () => decisions.decide(tenant, request))
+    decisions.observer.took('rest', (performance.now() - started) / 1000, 1)
+    return decision
+  }
+
+  const kindOf = (include: readonly Include[], { request }: Asked, isReservation = false) => ({
+    include,
+    isFull: decisions.answers === 'full',
+    isReservation,
+    hasOwnHold: request.holdId !== undefined,
+  })
+
+  /** A request that takes, and its answer. */
+  const decided = async (call: CheckCall, isReservation: boolean): Promise<Reply> => {
+    const { asked, include } = checkOf(call)
+    const decision = await decide(asked, call)
+    const body = answerOf(decision, vouchers, kindOf(include, asked, isReservation))
+    return { status: statusOf(decision), headers: headersOf(decision), body }
+  }
+
+  /** A check with what its answer is to have. */
+  const checkOf = (call: CheckCall) => {
+    const { include, ...fields } = call.body()
+    return { asked: single(call, fields), include: readInclude(include, call.query().include) }
+  }
+
+  /** What goes wrong with one check of a batch after all were found good is that one's answer. */
+  const decideOne = async (
+    asked: Asked,
+    i: number,
+    call: Caller,
+    include: readonly Include[],
+  ): Promise<unknown> => {
+    try {
+      return answerOf(await decide(asked, call), vouchers, kindOf(include, asked))
+    } catch (error) {
+      const said = inWireWords(error, `checks[${i}].`)
+      if (!(said instanceof ServiceError)) throw said
+      return { error: said.toJSON() }
+    }
+  }
+
+  const peek = async ({ request, tenant }: Asked): Promise<DecisionRecord> =>
+    (await tenant.limiter.peek(request)) as unknown as DecisionRecord
+
+  const limitsOf = async ({ request, tenant }: Asked): Promise<readonly LimitBody[]> => {
+    const { idempotencyKey: _key, holdId: _hold, ...rest } = request
+    return (await peek({ request: rest, tenant })).limits.map(printLimit)
+  }
+
+  /** The hold that was given, or a caller's own id with whom and what it is for; null: not one of ours. */
+  const holdOf = (call: Caller, body: Body) => {
+    const sealed = requiredText(body, 'hold', 'what a check answered as hold')
+    const isOwn = ['subject', 'scope', 'resource'].some((field) => body[field] !== undefined)
+    if (isOwn) {
+      const { request, tenant } = single(call, body)
+      return { limiter: tenant.limiter, hold: request as Request & { holdId: string } }
+    }
+    refuseUnknown(body, ['namespace', 'hold'])
+    const { limiter } = tenantOfSealed(call, optionalText(body, 'namespace'), sealed)
+    return { limiter, hold: vouchers.openHold(limiter, sealed) }
+  }
+
+  return inWords({
+    check: (call) => decided(call, false),
+
+    async checkBatch(call) {
+      if (call.headers['x-idempotency-key'] !== undefined)
+        throw badField(
+          'X-Idempotency-Key',
+          'goes with a single check; give each its idempotency_key',
+        )
+      const body = call.body()
+      const include = readInclude(body.include, call.query().include)
+      const checks = readBatch(body).map(({ request, namespace }, i): Asked => {
+        const tenant = tenantOf(call, namespace, `checks[${i}].`)
+        try {
+          tenant.limiter.validate(request)
+        } catch (error) {
+          throw inWireWords(error, `checks[${i}].`)
+        }
+        return { request, tenant }
+      })
+      const results = await Promise.all(checks.map((one, i) => decideOne(one, i, call, include)))
+      return { status: 200, body: { results } }
+    },
+
+    async quota(call) {
+      const { asked, include } = checkOf(call)
+      const decision = await peek(asked)
+      const body = answerOf(decision, vouchers, kindOf(include, asked))
+      return { status: 200, headers: headersOf(decision), body }
+    },
+
+    async refund(call) {
+      const body: Body = call.body()
+      const receipt = optionalText(body, 'receipt')
+      const { receipt: _receipt, ...fields } = body
+      refuseForRefund(call, body)
+      if (receipt === undefined) {
+        requireRole(call.caller, 'operator')
+        const asked = single(call, fields)
+        const refunded = done(await asked.tenant.limiter.changes.grant(asked.request))
+        return { status: 200, body: { refunded, limits: await limitsOf(asked) } }
+      }
+      const amounts = readAmounts(body)
+      const { cost: _cost, costs: _costs, ...rest } = fields
+      const names = ['subject', 'scope', 'identifier'].some((field) => rest[field] !== undefined)
+      const { request, namespace } = readCheck(names ? rest : { ...rest, subject: {} })
+      const tenant = tenantOfSealed(call, namespace, receipt)
+      const refunded = await once(() => vouchers.refund(tenant.limiter, receipt, amounts))
+      if (refunded === null) throw unknown('receipt')
+      const limits = names ? await limitsOf({ request, tenant }) : []
+      return { status: 200, body: { refunded, limits } }
+    },
+
+    async reset(call) {
+      const body: Body = call.body()
+      refuseUnknown(body, Object.keys(propertiesOf(routeOf('reset').body!)))
+      const rule = optionalText(body, 'rule')
+      const { rule: _rule, ...fields } = body
+      const { request, namespace } = readCheck(fields)
+      const { limiter } = tenantOf(call, namespace)
+      const count = done(await limiter.changes.reset(request.subject ?? {}, rule))
+      return { status: 200, body: { reset: count } }
+    },
+
+    reserve: (call) => decided(call, true),
+
+    async settle(call) {
+      const body = call.body()
+      const used = readAmounts(body)
+      if (used === null)
+        throw badField('cost', 'is missing; expected what was really used, or costs')
+      const { reservation } = body
+      const { limiter } = tenantOfSealed(call, body.namespace, reservation)
+      const settled = await once(() => vouchers.settle(limiter, reservation, used))
+      if (settled === null) throw unknown('reservation')
+      return { status: 200, body: settled }
+    },
+
+    async renew(call) {
+      const body: Body = call.body()
+      const { limiter, hold } = holdOf(call, body)
+      const expiry = hold === null ? null : done(await limiter.changes.renew(hold))
+      if (expiry === null)
+        throw new ServiceError('lost', 'the hold is not held any more', { field: 'hold' })
+      return { status: 200, body: { hold: body['hold'], hold_expires_at: isoTime(expiry) } }
+    },
+
+    async release(call) {
+      const { limiter, hold } = holdOf(call, call.body())
+      const released = hold === null ? false : done(await limiter.changes.release(hold))
+      return { status: 200, body: { released } }
+    },
+
+    async explain(call) {
+      const { normalize, ...fields }: Body = call.body()
+      const asked = single(call, fields)
+      const { request, tenant } = asked
+      const explained = await tenant.limiter.explain(
+        normalize === undefined ? request : { ...request, normalize: normalize as boolean },
+      )
+      const { resource, isNormalized, applied, setAside, absentScopes, tiers, cost } = explained
+      const decision = explained.decision as unknown as DecisionRecord
+      const body = {
+        decision: answerOf(decision, vouchers, kindOf(['limits'], asked)),
+        resource,
+        normalized: isNormalized,
+        applied,
+        set_aside: setAside,
+        absent_scopes: absentScopes,
+        tier: tiers[applied[0]?.scope ?? ''] ?? Object.values(tiers)[0] ?? null,
+        tiers,
+        cost,
+        revision: tenants.revision,
+      }
+      return { status: 200, body }
+    },
+  })
+}
+
+/** What the library refuses is said in the wire's words. */
+function inWords<H extends Handlers<DecisionRoute>>(handlers: H): H {
+  const said = Object.entries(handlers).map(([id, handle]) => [
+    id,
+    async (call: never) => {
+      try {
+        return await handle(call)
+      } catch (error) {
+        throw inWireWords(error)
+      }
+    },
+  ])
+  return Object.fromEntries(said) as H
+}
+
+/** The idempotency key may come as a header. */
+function withKey(request: Request, { headers }: Caller): Request {
+  const key = headers['x-idempotency-key']
+  if (key === undefined) return request
+  if (request.idempotencyKey !== undefined && request.idempotencyKey !== key)
+    throw badField('idempotency_key', 'differs from X-Idempotency-Key; give one of them')
+  return { ...request, idempotencyKey: String(key) }
+}
+
+function unknown(field: string): ServiceError {
+  return new ServiceError(
+    'unknown_receipt',
+    `${field} was not given out here, was changed, or is older than an hour`,
+    { field },
+  )
+}
+
+/** What a refund would not heed must not be asked for. */
+function refuseForRefund({ headers }: Caller, body: Body): void {
+  for (const field of ['dry_run', 'idempotency_key', 'hold'])
+    if (body[field] !== undefined) throw badField(field, 'does not go with a refund')
+  if (headers['x-idempotency-key'] !== undefined)
+    throw badField('X-Idempotency-Key', 'does not go with a refund; a receipt is honoured once')
+}
+
+/** What was changed. Nothing was: it may be asked for again. Not known: it may not. */
+function done<T>(result: T | Undone): T {
+  if (result === 'not_done') throw unavailable()
+  if (result === 'unknown') throw outcomeUnknown()
+  return result
+}
+
+function unavailable(): ServiceError {
+  return new ServiceError('store_unavailable', 'the store cannot be asked; nothing was changed')
+}
+
+function outcomeUnknown(): ServiceError {
+  const message = 'the store did not answer in time; it may or may not have been done'
+  return new ServiceError('outcome_unknown', message)
+}
+
+async function once<T>(honour: () => Promise<T>): Promise<T> {
+  try {
+    return await honour()
+  } catch (error) {
+    if (error instanceof NotRecorded) throw new ServiceError('disk_unwritable', error.message)
+    if (error instanceof NotDone) throw unavailable()
+    if (error instanceof NobodyKnows) throw outcomeUnknown()
+    if (error instanceof Forgotten) throw new ServiceError('unknown_receipt', error.message)
+    if (error instanceof UnderWay)
+      throw new ServiceError('idempotency_in_progress', 'it is being used at this moment')
+    if (error instanceof Conflict) throw new ServiceError('idempotency_conflict', error.message)
+    throw error
+  }
+}

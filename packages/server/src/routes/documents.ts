@@ -1,0 +1,43 @@
+/** Namespaces, and each as one whole document, over HTTP. */
+import { inSlices } from '@sluice/limiter'
+import { jsonTexts } from '../control/print-json.js'
+import type { Handlers, Reply } from '../http/route.js'
+import { type ControlParts, plane, rulesPlane } from './control-parts.js'
+import { etag, namespaceIn, optionalMatch, requiredMatch } from './pages.js'
+
+type DocumentRoute = 'listNamespaces' | 'getDocument' | 'applyDocument'
+
+export function documentHandlers(parts: ControlParts): Handlers<DocumentRoute> {
+  const { deepest } = parts.documentLimits
+  return {
+    /** Those that the caller may ask for. */
+    async listNamespaces({ caller }) {
+      const all = await plane(parts).namespaces()
+      const own = caller.namespaces
+      const items = all.filter(({ name }) => own === null || own.has(name))
+      return { status: 200, body: { items, next: null } }
+    },
+
+    async getDocument(call) {
+      const namespace = namespaceIn(call, call.query())
+      const { text, revision } = await rulesPlane(parts).documents.read(namespace)
+      return jsonReply(text, revision)
+    },
+
+    async applyDocument(call) {
+      const query = call.query()
+      const namespace = namespaceIn(call, query)
+      const dryRun = query.dry_run ?? false
+      const { documents } = rulesPlane(parts)
+      const ifMatch = dryRun ? (optionalMatch(call) ?? 'any') : requiredMatch(call)
+      const document = { bytes: call.bytes(), deepest }
+      const plan = await documents.apply(call.caller, namespace, document, { ifMatch, dryRun })
+      return jsonReply((await inSlices(jsonTexts(plan))).join(''), plan.revision)
+    },
+  }
+}
+
+function jsonReply(body: string, revision: number): Reply {
+  const headers = { ETag: etag(revision) }
+  return { status: 200, headers, body, contentType: 'application/json' }
+}
