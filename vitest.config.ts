@@ -5,7 +5,7 @@ const QUICK = [
   'packages/*/src/**/*.test.ts',
   'packages/limiter/test/{leases,limiter,memory,properties,rules,shards}/**/*.test.ts',
   'packages/limiter/test/types.test.ts',
-  'packages/server/test/rest/{routes,schemas}.test.ts',
+  'packages/server/test/rest/{answers,routes,schemas}.test.ts',
 ]
 const FAULTS = 'packages/*/test/**/faults/**/*.test.ts'
 

@@ -46,6 +46,7 @@ describe('settings', () => {
         ['headers', 'draft-7'],
         ['auth-headers', 'cost'],
         ['leases', 'on'],
+        ['answers', 'full'],
         ['log-level', 'warn'],
         ['document-bytes', '70000'],
         ['document-depth', '9'],

@@ -5,6 +5,7 @@
 import { HEADER_FAMILIES, type HeaderFamily } from '@sluice/limiter'
 import { didYouMean, list, quote } from '@sluice/limiter/transport'
 import { AUTH_HEADERS, type AuthHeader } from './auth-headers.js'
+import type { AnswerShape } from './decisions.js'
 import { DOCUMENT_LIMITS } from './document-limits.js'
 import { LEVELS, type Level } from './telemetry/log.js'
 
@@ -154,6 +155,11 @@ export const SETTINGS = {
     ['x-ratelimit', 'draft-11'],
     listOf(HEADER_FAMILIES),
     `headers of answers: ${HEADER_FAMILIES.join(', ')}, or none`,
+  ),
+  answers: usually<AnswerShape>(
+    'lean',
+    oneOf(['lean', 'full']),
+    'the shape of decisions: lean, or full: as in the release before, with limits and receipt; full goes with the next release',
   ),
   'auth-headers': usually<readonly AuthHeader[]>(
     [],

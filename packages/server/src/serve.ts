@@ -118,8 +118,14 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
     vouchers,
     observer,
     headerFamilies: settings.headers,
-    answers: 'full',
+    answers: settings.answers,
   })
+
+  if (settings.answers === 'full')
+    log.warn(
+      '--answers full is deprecated and goes with the next release; send include for limits and receipts',
+      { code: 'deprecated_setting' },
+    )
 
   const authErrors = new AuthErrors(log)
   const servers: RestServer[] = []

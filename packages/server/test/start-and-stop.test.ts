@@ -12,7 +12,7 @@ import { SluiceProcess } from './process.js'
 const RULES = `rules:
   daily: { scope: user, limits: 1M/d fixed }
 `
-const CHECK = { subject: { user: 'ada' }, resource: '/x' }
+const CHECK = { subject: { user: 'ada' }, resource: '/x', include: ['receipt'] }
 
 describe('a process', () => {
   it('keeps its counters over a stop, which ends with 0', async () => {
@@ -137,7 +137,8 @@ describe('a process', () => {
     const sluice = new SluiceProcess(['serve', '--port', '0'])
     await until('it is ready', async () => (await sluice.get('/readyz')).status === 200)
     expect(sluice.words).toContain('everything is allowed')
-    expect((await sluice.post('/v1/check', CHECK)).body).toMatchObject({
+    const check = { ...CHECK, include: ['limits'] }
+    expect((await sluice.post('/v1/check', check)).body).toMatchObject({
       allowed: true,
       limits: [],
     })

@@ -65,6 +65,8 @@ interface DecisionField<W extends When, S extends TSchema> {
   print(decision: DecisionRecord, context: PrintContext): Static<S> | null | false | 0
   /** Answers of the previous release's shape have it also where it says nothing. */
   readonly isInFull: boolean
+  /** Answers of the previous release's shape do not have it. */
+  readonly isNew: boolean
   readonly slot?: Slot
 }
 
@@ -72,8 +74,8 @@ const field = <W extends When, S extends TSchema>(
   when: W,
   schema: S,
   print: DecisionField<W, S>['print'],
-  more: { readonly isInFull?: boolean; readonly slot?: Slot } = {},
-): DecisionField<W, S> => ({ when, schema, print, isInFull: false, ...more })
+  more: { readonly isInFull?: boolean; readonly isNew?: boolean; readonly slot?: Slot } = {},
+): DecisionField<W, S> => ({ when, schema, print, isInFull: false, isNew: false, ...more })
 
 const STATES = ['normal', 'warning', 'throttled'] as const satisfies State[]
 const REASONS = ['limited', 'blocked', 'too_expensive', 'store_down'] as const satisfies Reason[]
@@ -101,12 +103,12 @@ export const LIMIT_FIELDS = {
   remaining: limitField(
     orNull(count('Unit requests that would pass now; null if it could not be counted.')),
     ({ remaining }) => remaining,
-    'remaining',
+    { slot: 'remaining' },
   ),
   reset_at: limitField(
     time('When it is as if nothing had been used.'),
     ({ resetAtMs }) => isoTime(resetAtMs),
-    'reset_at',
+    { slot: 'reset_at' },
   ),
   retry_after: limitField(
     orNull(seconds('Of a denial: seconds until the request passes; null: never.')),
@@ -118,16 +120,18 @@ export const LIMIT_FIELDS = {
 
 interface LimitField<S extends TSchema> {
   readonly schema: S
-  print(limit: LimitDecision): Static<S>
+  readonly print: (limit: LimitDecision) => Static<S>
   readonly slot?: Slot
+  /** Answers of the previous release's shape do not have it. */
+  readonly isNew?: boolean
 }
 
 function limitField<S extends TSchema>(
   schema: S,
   print: LimitField<S>['print'],
-  slot?: Slot,
+  more: Pick<LimitField<S>, 'slot' | 'isNew'> = {},
 ): LimitField<S> {
-  return slot === undefined ? { schema, print } : { schema, print, slot }
+  return { schema, print, ...more }
 }
 
 export type LimitFieldName = keyof typeof LIMIT_FIELDS
@@ -137,9 +141,16 @@ export type LimitBody = {
   [F in LimitFieldName]: Static<(typeof LIMIT_FIELDS)[F]['schema']>
 }
 
-export function printLimit(limit: LimitDecision): LimitBody {
-  const entries = LIMIT_FIELD_NAMES.map((name) => [name, LIMIT_FIELDS[name].print(limit)])
-  return Object.fromEntries(entries) as LimitBody
+/** The fields of limits in answers of this kind. */
+export function limitFieldsOf({ isFull }: Pick<AnswerKind, 'isFull'>): LimitFieldName[] {
+  return LIMIT_FIELD_NAMES.filter((name) => !isFull || LIMIT_FIELDS[name].isNew !== true)
+}
+
+export function printLimit(limit: LimitDecision, isFull = false): LimitBody {
+  const names = limitFieldsOf({ isFull })
+  return Object.fromEntries(
+    names.map((name) => [name, LIMIT_FIELDS[name].print(limit)]),
+  ) as LimitBody
 }
 
 /** The schemas of a limit's fields. */
@@ -229,7 +240,7 @@ export const DECISION_FIELDS = {
   limits: field(
     'limits',
     list(Limit, 'Every limit that applies.'),
-    ({ limits }) => limits.map(printLimit),
+    ({ limits }, { isFull }) => limits.map((limit) => printLimit(limit, isFull)),
     { isInFull: true },
   ),
   receipt: field(
@@ -262,7 +273,11 @@ export type DecisionBody = { [F in Always]: ValueOf<F> } & {
 const fieldOf = (name: DecisionFieldName): DecisionField<When, TSchema> => DECISION_FIELDS[name]
 
 /** Whether answers of this kind may have the field. */
-function belongs({ when, isInFull }: DecisionField<When, TSchema>, kind: AnswerKind): boolean {
+function belongs(
+  { when, isInFull, isNew }: DecisionField<When, TSchema>,
+  kind: AnswerKind,
+): boolean {
+  if (kind.isFull && isNew) return false
   if (when === 'always' || when === 'stated') return true
   if (when === 'reservation') return kind.isReservation === true
   return kind.include.includes(when) || (kind.isFull && isInFull)

@@ -28,7 +28,7 @@ const GROUPS: Readonly<Record<string, readonly Name[]>> = {
     'drain-delay',
     'fast-path',
   ],
-  'Requests, answers and logs:': ['auth-headers', 'headers', 'log-level', 'dev'],
+  'Requests, answers and logs:': ['auth-headers', 'headers', 'answers', 'log-level', 'dev'],
 }
 
 /** Options of every command that say nothing to a server that is started here. */

@@ -118,7 +118,9 @@ export function decisionHandlers(decisions: Decisions): Handlers<DecisionRoute> 
 
   const limitsOf = async ({ request, tenant }: Asked): Promise<readonly LimitBody[]> => {
     const { idempotencyKey: _key, holdId: _hold, ...rest } = request
-    return (await peek({ request: rest, tenant })).limits.map(printLimit)
+    return (await peek({ request: rest, tenant })).limits.map((limit) =>
+      printLimit(limit, decisions.answers === 'full'),
+    )
   }
 
   /** The hold that was given, or a caller's own id with whom and what it is for; null: not one of ours. */

@@ -11,7 +11,7 @@ afterEach(() => {
 })
 
 const RULES = 'rules:\n  a: { scope: user, resource: /a, limits: 1000/d fixed }\n'
-const REQUEST = { subject: { user: 'ada' }, resource: '/a' }
+const REQUEST = { subject: { user: 'ada' }, resource: '/a', include: ['receipt'] }
 
 /** A folder of a server that has stopped, and a receipt that was used there. */
 async function usedFolder() {

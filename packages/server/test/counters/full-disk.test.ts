@@ -39,7 +39,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
   it('a refund is refused with 503, works once there is room, and is honoured once', async () => {
     const rules = 'rules:\n  a: { scope: user, resource: /a, limits: 1000/d fixed }\n'
     const start = () => startService({ rules, flags: { data: join(disk, 'data') } })
-    const request = { subject: { user: 'ada' }, resource: '/a' }
+    const request = { subject: { user: 'ada' }, resource: '/a', include: ['receipt'] }
     const first = await start()
     const receipts: string[] = []
     for (let i = 0; i < 200; i++)

@@ -116,14 +116,21 @@ export class Load {
       wire.length === 1 ? ['/v1/check', wire[0]] : ['/v1/check/batch', { checks: wire }]
     const sentAt = performance.now()
     let isOver = false
-    const over = (results: readonly { allowed: boolean; degraded: boolean }[] | null) => {
+    const over = (results: readonly { allowed: boolean; degraded?: boolean }[] | null) => {
       if (isOver) return
       isOver = true
       this.#underWay[by]!--
       if (results === null) this.unanswered += checks.length
       const answeredAt = performance.now()
       for (const [i, { allowed, degraded }] of results?.entries() ?? [])
-        this.answers.push({ ...checks[i]!, by, sentAt, answeredAt, allowed, degraded })
+        this.answers.push({
+          ...checks[i]!,
+          by,
+          sentAt,
+          answeredAt,
+          allowed,
+          degraded: degraded === true,
+        })
     }
     const options = { socketPath: this.#sockets[by]!, agent: this.#agents[by]!, method: 'POST' }
     const sent = request({ ...options, path }, (response) => {

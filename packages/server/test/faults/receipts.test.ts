@@ -437,7 +437,7 @@ rules:
       return [path, status, answer.error?.code]
     }
     const check = async (user: string, resource: string) =>
-      (await service.post('/v1/check', { subject: { user }, resource })).body
+      (await service.post('/v1/check', { subject: { user }, resource, include: ['receipt'] })).body
     const reserved = { subject: { user: 'http1x' }, resource: '/few' }
     const { receipt } = await check('http0x', '/few')
     const { reservation } = (await service.post('/v1/reserve', reserved)).body
@@ -469,7 +469,7 @@ rules:
     const start = (redis: string) =>
       startService({ rules: RULES_FILE, flags: { redis, 'redis-deadline': '5000' } })
     const [slow, other] = await Promise.all([start(proxy.url), start(server.url)])
-    const request = { subject: { user: 'http6x' }, resource: '/few' }
+    const request = { subject: { user: 'http6x' }, resource: '/few', include: ['receipt'] }
     const { receipt } = (await slow.post('/v1/check', request)).body
     proxy.stallAfter('http6x')
     const first = slow.post('/v1/refund', { receipt })

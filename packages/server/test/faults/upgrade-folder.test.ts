@@ -10,7 +10,7 @@ import { until } from '../../../limiter/test/redis/servers.js'
 import { SluiceProcess } from '../process.js'
 import { BUILD_WITHIN_MS, type Build, type Builds, readBuilds } from './builds.js'
 import { admin, limitAt, rule } from './fleet.js'
-import { complaintsOf, putDocument } from './mixed-fleet.js'
+import { complaintsOf, putDocument, SAME_ANSWERS } from './mixed-fleet.js'
 import { givenBackBy } from './upgrade-load.js'
 import { COUNTED, upgradeDocument } from './upgrade-rules.js'
 
@@ -54,7 +54,7 @@ afterAll(async () => {
 async function start(wanted: Build): Promise<void> {
   build = wanted
   const args = ['serve', '--port', '0', '--drain-delay', '0']
-  sluice = new SluiceProcess(args, { folder, command: builds[wanted] })
+  sluice = new SluiceProcess(args, { folder, command: builds[wanted], environment: SAME_ANSWERS })
   await until('it is ready', async () => (await sluice!.get('/readyz')).status === 200)
   // Changes wait for the embedded database; decisions by its rules do too, after the first start.
   await until(

@@ -7,8 +7,13 @@ export interface RawAnswer {
   readonly body: string
 }
 
-export function checkBytes(user: string, more = '', resource = '/hello'): string {
-  const body = JSON.stringify({ subject: { user }, resource })
+export function checkBytes(
+  user: string,
+  more = '',
+  resource = '/hello',
+  fields: object = {},
+): string {
+  const body = JSON.stringify({ subject: { user }, resource, ...fields })
   return `POST /v1/check HTTP/1.1\r\nHost: localhost\r\n${more}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 }
 

@@ -69,7 +69,7 @@ describe('POST /v1/check', () => {
         'ratelimit-policy': '"hello";q=3;w=10',
       })
     }
-    const no = await post('/v1/check', check)
+    const no = await post('/v1/check', { ...check, include: ['receipt'] })
     expect(no.status).toBe(429)
     expect(no.headers['retry-after']).toBe('4')
     expect(no.headers['ratelimit']).toBe('"hello";r=0;t=4')
@@ -95,7 +95,8 @@ describe('POST /v1/check', () => {
   it('reports a shadow limit and never enforces it', async () => {
     const user = someone()
     await post('/v1/check', { subject: { user }, resource: '/hello' })
-    const { body } = await post('/v1/check', { subject: { user }, resource: '/hello' })
+    const check = { subject: { user }, resource: '/hello', include: ['limits'] }
+    const { body } = await post('/v1/check', check)
     expect(body.allowed).toBe(true)
     expect(
       body.limits.map((one: { shadow: boolean; allowed: boolean }) => [one.shadow, one.allowed]),
@@ -146,7 +147,8 @@ describe('POST /v1/check', () => {
   })
 
   it('refuses a blocked subject and lets an exempt one through', async () => {
-    const blocked = await post('/v1/check', { subject: { user: 'mallory' }, resource: '/hello' })
+    const check = { subject: { user: 'mallory' }, resource: '/hello', include: ['limits'] }
+    const blocked = await post('/v1/check', check)
     expect(blocked.status).toBe(403)
     expect(blocked.headers['retry-after']).toBeUndefined()
     expect(blocked.body).toMatchObject({ reason: 'blocked', limits: [] })
@@ -154,7 +156,7 @@ describe('POST /v1/check', () => {
       code: 'blocked',
       message: 'user mallory is blocked: card testing',
     })
-    const exempt = await post('/v1/check', { subject: { user: 'healthcheck' }, resource: '/hello' })
+    const exempt = await post('/v1/check', { ...check, subject: { user: 'healthcheck' } })
     expect(exempt.body).toMatchObject({ allowed: true, exempt: true, limit: null, limits: [] })
     expect(exempt.headers['x-ratelimit-limit']).toBeUndefined()
   })
@@ -274,7 +276,7 @@ describe('looking without taking', () => {
   it('takes nothing in a dry run', async () => {
     const check = { subject: { user: someone() }, resource: '/hello' }
     for (let i = 0; i < 3; i++) {
-      const { body } = await post('/v1/check', { ...check, dry_run: true })
+      const { body } = await post('/v1/check', { ...check, dry_run: true, include: ['receipt'] })
       expect([body.remaining, body.receipt]).toEqual([3, null])
     }
   })
@@ -317,7 +319,7 @@ describe('giving back', () => {
 
   it('gives back by receipt, once, and answers the same again', async () => {
     const check = { subject: { user: someone() }, resource: '/daily', cost: 2 }
-    const { body } = await post('/v1/check', check)
+    const { body } = await post('/v1/check', { ...check, include: ['receipt'] })
     for (let i = 0; i < 2; i++) {
       const refund = await post('/v1/refund', { receipt: body.receipt })
       expect(refund.body).toEqual({ refunded: { requests: 2 }, limits: [] })
@@ -329,7 +331,7 @@ describe('giving back', () => {
 
   it('gives back a part, and says what is left where it is told who asks', async () => {
     const check = { subject: { user: someone() }, resource: '/daily' }
-    const { body } = await post('/v1/check', { ...check, cost: 3 })
+    const { body } = await post('/v1/check', { ...check, cost: 3, include: ['receipt'] })
     const refund = await post('/v1/refund', { ...check, receipt: body.receipt, cost: 1 })
     expect(refund.body.refunded).toEqual({ requests: 1 })
     expect(refund.body.limits[0].remaining).toBe(1)
@@ -340,6 +342,7 @@ describe('giving back', () => {
       subject: { user: someone() },
       resource: '/daily',
       cost: 2,
+      include: ['receipt'],
     })
     const { receipt } = body
     for (const more of [
@@ -358,12 +361,14 @@ describe('giving back', () => {
       subject: { user, org: user, api_key: user },
       resource: '/daily',
       costs: { requests: 1, tokens: 1 },
+      include: ['receipt'],
     })
     expect((await post('/v1/refund', { receipt: body.receipt })).body.refunded.requests).toBe(1)
   })
 
   it('knows no receipt but its own', async () => {
-    const { body } = await post('/v1/check', { subject: { user: someone() }, resource: '/hello' })
+    const check = { subject: { user: someone() }, resource: '/hello', include: ['receipt'] }
+    const { body } = await post('/v1/check', check)
     const forged = body.receipt.replace(',1,', ',3,')
     for (const receipt of [
       forged,
@@ -399,7 +404,7 @@ describe('giving back', () => {
   it('settles an estimate once', async () => {
     const subject = { org: someone() }
     const check = { subject, resource: '/chat', costs: { tokens: 1500 } }
-    const { body } = await post('/v1/reserve', check)
+    const { body } = await post('/v1/reserve', { ...check, include: ['receipt'] })
     expect(body.receipt).toBeNull()
     const settle = { reservation: body.reservation, costs: { tokens: 900 } }
     for (let i = 0; i < 2; i++) {

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Answer } from '../service.js'
 
-const document = openApiDocument({ version: '0.0.0', isFull: true }) as {
+const document = openApiDocument({ version: '0.0.0' }) as {
   paths: Record<string, Record<string, { responses: Record<string, unknown> }>>
 }
 const ajv = new Ajv2020({ strict: false, allErrors: true })

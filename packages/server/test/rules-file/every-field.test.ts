@@ -70,7 +70,8 @@ it('refuses a change of the namespace, and says so', async () => {
 })
 
 describe('what callers see', () => {
-  const check = (subject: object) => server.post('/v1/check', { subject, resource: '/a' })
+  const check = (subject: object) =>
+    server.post('/v1/check', { subject, resource: '/a', include: ['limits'] })
   const RULE = { scope: 'ip', resource: '/a', limits: '10/h' } as const
 
   it('is enforcement, once only rollout went from 0 to 100', async () => {

@@ -1,9 +1,18 @@
 /**
- * Answers of yes, ready but for their numbers. A template belongs to the rules that applied and the limit
- * on top; head and body are copied whole and the digits written over spaces, which JSON and headers both
- * allow before a number. What varies in length comes last: `RateLimit` in the head, the receipt in the
- * body. Anything that is not a plain yes has no template.
+ * Answers of allowed requests, ready but for their numbers. A template belongs to the rules that applied and
+ * the limit on top. It is made of the contract's table of fields. Head and body are copied whole and the
+ * digits written over spaces, which JSON and headers both allow before a number. What varies in length comes
+ * last: `RateLimit` in the head, the receipt in the body. Only a plain yes has a template.
  */
+import {
+  type AnswerKind,
+  DECISION_FIELDS,
+  LIMIT_FIELDS,
+  limitFieldsOf,
+  plainFields,
+  printDecisionField,
+  type Slot,
+} from '@sluice/contract'
 import {
   type CompiledRule,
   DECIDED_AT,
@@ -20,12 +29,14 @@ import {
   VERDICT_WIDTH,
 } from '@sluice/limiter/transport'
 import { RECEIPT, type Vouchers } from '../../../receipts/vouchers.js'
+import { ANSWER_KINDS } from './answer-kinds.js'
 import type { BytesOut } from './bytes-out.js'
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text, 'latin1')
 const TIME = '2000-01-01T00:00:00.000Z'
 const COMMA = 44
-const RECEIPT_AT = '],"receipt":"'.length
+const QUOTE = 34
+const CLOSE = 125
 
 /** Characters that `encodeURIComponent` leaves alone. */
 const PLAIN = new Uint8Array(128)
@@ -33,100 +44,52 @@ for (const c of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-
   PLAIN[c.charCodeAt(0)] = 1
 const HEX = bytesOf('0123456789ABCDEF')
 
-/** Where a limit's numbers go, and what its receipt says of it. */
-interface LimitSlots {
-  /** In the body; the widths of numbers are those of the largest that can come. */
-  readonly remainingAt: number
+/** A number that is written over spaces. */
+interface Place {
+  readonly kind: Slot
+  /** Where in the text. */
+  readonly at: number
+  /** Digits of the largest number that can come. */
   readonly width: number
-  readonly resetAt: number
-  /** `"per-user";r=` of the header. */
-  readonly state: Uint8Array
-  /** `,id,amount,` of the receipt. */
-  readonly receipt: Uint8Array
+  /** Where the limit's verdict is. */
+  readonly verdictAt: number
 }
 
-interface RuleSlots {
-  /** `;name,scope,unit,` of the receipt. */
-  readonly receipt: Uint8Array
-  readonly limits: readonly LimitSlots[]
-}
-
-/** The body up to its receipt, with the places of what varies. */
+/** A text with places for numbers. */
 class TemplateText {
   text = ''
+  readonly places: Place[] = []
 
   add(text: string): number {
     const at = this.text.length
     this.text += text
     return at
   }
+
+  /** Room for a number of a limit that holds `burst`. */
+  addPlace(kind: Slot, burst: number, verdictAt: number): void {
+    if (kind === 'reset_at') {
+      this.places.push({ kind, at: this.add(`"${TIME}"`) + 1, width: TIME.length, verdictAt })
+      return
+    }
+    const width = String(burst).length
+    this.places.push({ kind, at: this.add(' '.repeat(width)), width, verdictAt })
+  }
+}
+
+/** What a rule's part of a receipt says: `;name,scope,unit,`, and of each limit `,id,amount,`. */
+interface RuleReceipt {
+  readonly rule: Uint8Array
+  readonly limits: readonly Uint8Array[]
 }
 
 export class AnswerTemplate {
-  readonly #body: Uint8Array
-  readonly #head: Uint8Array
-  readonly #remainingAt: number
-  readonly #resetAt: number
-  readonly #headRemainingAt: number
-  readonly #headResetAt: number
-  readonly #width: number
-  readonly #rules: readonly RuleSlots[]
-  /** Where in the body the text begins that is sealed. */
-  readonly #sealedAt: number
+  readonly #head: Head
+  /** By the number of their kind; made when they are first needed. */
+  readonly #bodies: (Body | undefined)[] = []
 
   private constructor(decision: DecisionRecord) {
-    const top = decision.top!
-    const burst = top.limit.numbers.burst
-    this.#width = String(burst).length
-    const body = new TemplateText()
-    body.add(`{"allowed":true,"limit":${burst},"remaining":`)
-    this.#remainingAt = body.add(' '.repeat(this.#width))
-    body.add(',"reset_at":"')
-    this.#resetAt = body.add(TIME)
-    body.add(
-      `","retry_after":null,"delay":0,"state":"normal","reason":null,"rule":"${top.rule.name}","scope":"${top.rule.scope}","degraded":false,"degraded_reason":null,"limits":[`,
-    )
-    const names = new Set<string>()
-    const policies: string[] = []
-    this.#rules = decision.transaction.rules.map((rule, i) => ({
-      receipt: bytesOf(`;${rule.name},${rule.scope},${rule.unit},`),
-      limits: rule.limits.map((limit, j) => {
-        if (i + j > 0) body.add(',')
-        const { algorithm, amount } = limit.limit
-        const seconds = limit.windowSeconds(decision.decidedAt)
-        const width = String(limit.limit.burst).length
-        body.add(
-          `{"rule":"${rule.name}","scope":"${rule.scope}","algorithm":"${algorithm}","amount":${amount},"limit":${limit.limit.burst},"window_seconds":${seconds},"allowed":true,"remaining":`,
-        )
-        const remainingAt = body.add(' '.repeat(width))
-        body.add(',"reset_at":"')
-        const resetAt = body.add(TIME)
-        body.add(`","retry_after":null,"unit":"${rule.unit}","shadow":false}`)
-        const window = Math.ceil(seconds)
-        const name = policyName(rule.name, window, names)
-        const unit = rule.unit === 'requests' ? '' : `;qu="${rule.unit}"`
-        policies.push(`"${name}";q=${amount};w=${window}${unit}`)
-        return {
-          remainingAt,
-          width,
-          resetAt,
-          state: bytesOf(`${policies.length > 1 ? ', ' : ''}"${name}";r=`),
-          receipt: bytesOf(`,${shortId(limit)},${limit.numbers.amount},`),
-        }
-      }),
-    }))
-    const { namespace } = decision.transaction.rules[0]!.family
-    const sealed = body.add(`],"receipt":"${RECEIPT};${namespace};`) + RECEIPT_AT
-    this.#sealedAt = sealed
-    this.#body = bytesOf(body.text)
-    const head = new TemplateText()
-    head.add('\r\nX-RateLimit-Limit: ')
-    head.add(`${burst}\r\nX-RateLimit-Remaining: `)
-    this.#headRemainingAt = head.add(' '.repeat(this.#width))
-    head.add('\r\nX-RateLimit-Reset: ')
-    this.#headResetAt = head.add(' '.repeat(10))
-    head.add(`\r\nRateLimit-Policy: ${policies.join(', ')}\r\nRateLimit: `)
-    this.#head = bytesOf(head.text)
+    this.#head = new Head(decision)
   }
 
   static of(decision: DecisionRecord): AnswerTemplate | null {
@@ -134,75 +97,192 @@ export class AnswerTemplate {
   }
 
   /** The decision's own headers, after what every answer has; without the line end of the last. */
-  writeHead(out: BytesOut, { verdicts, topAt }: DecisionRecord): void {
-    out.reserve(this.#head.length + 64 * verdicts.length)
-    const start = out.at
-    out.copy(this.#head)
-    const resetSeconds = Math.ceil(Math.ceil(verdicts[topAt + RESET_AT]! / 1000) / 1000)
-    out.digits(start + this.#headRemainingAt, this.#width, verdicts[topAt + REMAINING]!)
-    out.digits(start + this.#headResetAt, 10, resetSeconds)
-    let at = FIRST_VERDICT
-    const decidedAt = verdicts[DECIDED_AT]!
-    for (const { limits } of this.#rules) {
-      for (const { state } of limits) {
-        out.copyShort(state)
-        out.integer(verdicts[at + REMAINING]!)
-        out.byte(59)
-        out.byte(116)
-        out.byte(61)
-        const left = Math.ceil((verdicts[at + RESET_AT]! - decidedAt) / 1_000_000)
-        out.integer(left > 0 ? left : 0)
-        at += VERDICT_WIDTH
-      }
-    }
+  writeHead(out: BytesOut, decision: DecisionRecord): void {
+    this.#head.write(out, decision)
   }
 
-  /** False, and nothing written, where a value cannot go into a receipt as it is. */
-  writeBody(out: BytesOut, decision: DecisionRecord, vouchers: Vouchers): boolean {
-    const { verdicts, topAt, transaction } = decision
-    const { values, costs, cost } = transaction
-    let room = this.#body.length + 128 + 64 * verdicts.length
-    for (let i = 0; i < values.length; i++) room += 3 * values[i]!.length
-    out.reserve(room)
-    const start = out.at
-    out.copy(this.#body)
-    out.digits(start + this.#remainingAt, this.#width, verdicts[topAt + REMAINING]!)
-    out.time(start + this.#resetAt, Math.ceil(verdicts[topAt + RESET_AT]! / 1000))
-    const decidedAt = verdicts[DECIDED_AT]!
-    const sealed = start + this.#sealedAt
-    out.text(vouchers.instance)
-    out.integer(vouchers.next())
-    out.byte(59)
-    out.integer(decidedAt)
-    out.byte(59)
-    out.byte(48)
-    let at = FIRST_VERDICT
-    for (let i = 0; i < this.#rules.length; i++) {
-      const rule = this.#rules[i]!
-      out.copyShort(rule.receipt)
-      if (!writeEscaped(out, values[i]!)) {
-        out.at = start
-        return false
-      }
-      out.byte(COMMA)
-      out.integer(costs === null ? cost : costs[i]!)
-      for (const limit of rule.limits) {
-        out.digits(start + limit.remainingAt, limit.width, verdicts[at + REMAINING]!)
-        out.time(start + limit.resetAt, Math.ceil(verdicts[at + RESET_AT]! / 1000))
-        out.copyShort(limit.receipt)
-        out.integer(verdicts[at + MARK]! - decidedAt)
-        out.byte(COMMA)
-        out.integer(verdicts[at + MARK_REST]!)
-        out.byte(COMMA)
-        out.integer(verdicts[at + GIVEN_BACK]!)
-        at += VERDICT_WIDTH
-      }
+  /** `kind` is a number of ANSWER_KINDS. False, and nothing written, where a value cannot go into a receipt as it is. */
+  writeBody(out: BytesOut, decision: DecisionRecord, vouchers: Vouchers, kind: number): boolean {
+    let body = this.#bodies[kind]
+    if (body === undefined) {
+      body = new Body(decision, vouchers, ANSWER_KINDS[kind]!)
+      this.#bodies[kind] = body
     }
-    out.at = vouchers.seal.closeBytes(out.bytes, sealed, out.at)
-    out.byte(34)
-    out.byte(125)
-    return true
+    return body.write(out, decision, vouchers)
   }
+}
+
+class Head {
+  readonly #text: Uint8Array
+  readonly #remainingAt: number
+  readonly #resetAt: number
+  readonly #width: number
+  /** `"per-user";r=` of each limit. */
+  readonly #states: readonly Uint8Array[]
+
+  constructor(decision: DecisionRecord) {
+    const burst = decision.top!.limit.numbers.burst
+    const names = new Set<string>()
+    const policies: string[] = []
+    const states: Uint8Array[] = []
+    for (const { rule, limit } of decision.eachLimit()) {
+      const window = Math.ceil(limit.windowSeconds(decision.decidedAt))
+      const name = policyName(rule.name, window, names)
+      const unit = rule.unit === 'requests' ? '' : `;qu="${rule.unit}"`
+      policies.push(`"${name}";q=${limit.limit.amount};w=${window}${unit}`)
+      states.push(bytesOf(`${policies.length > 1 ? ', ' : ''}"${name}";r=`))
+    }
+    this.#states = states
+    this.#width = String(burst).length
+    const head = new TemplateText()
+    head.add(`\r\nX-RateLimit-Limit: ${burst}\r\nX-RateLimit-Remaining: `)
+    this.#remainingAt = head.add(' '.repeat(this.#width))
+    head.add('\r\nX-RateLimit-Reset: ')
+    this.#resetAt = head.add(' '.repeat(10))
+    head.add(`\r\nRateLimit-Policy: ${policies.join(', ')}\r\nRateLimit: `)
+    this.#text = bytesOf(head.text)
+  }
+
+  write(out: BytesOut, { verdicts, topAt }: DecisionRecord): void {
+    out.reserve(this.#text.length + 64 * verdicts.length)
+    const start = out.at
+    out.copy(this.#text)
+    const resetSeconds = Math.ceil(Math.ceil(verdicts[topAt + RESET_AT]! / 1000) / 1000)
+    out.digits(start + this.#remainingAt, this.#width, verdicts[topAt + REMAINING]!)
+    out.digits(start + this.#resetAt, 10, resetSeconds)
+    const decidedAt = verdicts[DECIDED_AT]!
+    const states = this.#states
+    let at = FIRST_VERDICT
+    for (let i = 0; i < states.length; i++, at += VERDICT_WIDTH) {
+      out.copyShort(states[i]!)
+      out.integer(verdicts[at + REMAINING]!)
+      out.byte(59)
+      out.byte(116)
+      out.byte(61)
+      const left = Math.ceil((verdicts[at + RESET_AT]! - decidedAt) / 1_000_000)
+      out.integer(left > 0 ? left : 0)
+    }
+  }
+}
+
+class Body {
+  readonly #text: Uint8Array
+  readonly #places: readonly Place[]
+  /** Null where the answer has no receipt. */
+  readonly #receipts: readonly RuleReceipt[] | null
+  /** Where the text begins that is sealed. */
+  readonly #sealedAt: number
+
+  constructor(decision: DecisionRecord, vouchers: Vouchers, kind: AnswerKind) {
+    const body = new TemplateText()
+    let hasReceipt = false
+    for (const [i, name] of plainFields(kind).entries()) {
+      if (name === 'receipt') {
+        hasReceipt = true
+        continue
+      }
+      body.add(`${i === 0 ? '{' : ','}"${name}":`)
+      const { slot } = DECISION_FIELDS[name] as { slot?: Slot }
+      if (slot !== undefined) body.addPlace(slot, decision.limit!, decision.topAt)
+      else if (name === 'limits') addLimits(body, decision, kind)
+      else body.add(JSON.stringify(printDecisionField(name, decision, { ...kind, vouchers })))
+    }
+    this.#sealedAt = hasReceipt ? body.add(',"receipt":"') + ',"receipt":"'.length : 0
+    this.#receipts = hasReceipt ? receiptsOf(decision) : null
+    const { namespace } = decision.transaction.rules[0]!.family
+    body.add(hasReceipt ? `${RECEIPT};${namespace};` : '}')
+    this.#text = bytesOf(body.text)
+    this.#places = body.places
+  }
+
+  write(out: BytesOut, decision: DecisionRecord, vouchers: Vouchers): boolean {
+    const { verdicts } = decision
+    const receipts = this.#receipts
+    out.reserve(this.#text.length + (receipts === null ? 0 : receiptRoom(decision)))
+    const start = out.at
+    out.copy(this.#text)
+    const places = this.#places
+    for (let i = 0; i < places.length; i++) {
+      const { kind, at, width, verdictAt } = places[i]!
+      if (kind === 'reset_at')
+        out.time(start + at, Math.ceil(verdicts[verdictAt + RESET_AT]! / 1000))
+      else out.digits(start + at, width, verdicts[verdictAt + REMAINING]!)
+    }
+    if (
+      receipts === null ||
+      writeReceipt(out, decision, vouchers, receipts, start + this.#sealedAt)
+    )
+      return true
+    out.at = start
+    return false
+  }
+}
+
+function addLimits(body: TemplateText, decision: DecisionRecord, kind: AnswerKind): void {
+  body.add('[')
+  for (const [i, limit] of decision.limits.entries()) {
+    const verdictAt = FIRST_VERDICT + i * VERDICT_WIDTH
+    for (const [j, name] of limitFieldsOf(kind).entries()) {
+      body.add(`${j > 0 ? ',' : i === 0 ? '{' : ',{'}"${name}":`)
+      const { slot, print } = LIMIT_FIELDS[name]
+      if (slot === undefined) body.add(JSON.stringify(print(limit)))
+      else body.addPlace(slot, limit.limit, verdictAt)
+    }
+    body.add('}')
+  }
+  body.add(']')
+}
+
+function receiptsOf({ transaction }: DecisionRecord): RuleReceipt[] {
+  return transaction.rules.map(({ name, scope, unit, limits }) => ({
+    rule: bytesOf(`;${name},${scope},${unit},`),
+    limits: limits.map((limit) => bytesOf(`,${shortId(limit)},${limit.numbers.amount},`)),
+  }))
+}
+
+/** The most bytes that a receipt can have. */
+function receiptRoom({ verdicts, transaction: { values } }: DecisionRecord): number {
+  let room = 128 + 64 * verdicts.length
+  for (let i = 0; i < values.length; i++) room += 3 * values[i]!.length
+  return room
+}
+
+/** From its sealed part to the end of the body. False where a value cannot go into a receipt as it is. */
+function writeReceipt(
+  out: BytesOut,
+  { verdicts, transaction }: DecisionRecord,
+  vouchers: Vouchers,
+  receipts: readonly RuleReceipt[],
+  sealedAt: number,
+): boolean {
+  const { values, costs, cost } = transaction
+  const decidedAt = verdicts[DECIDED_AT]!
+  out.text(vouchers.instance)
+  out.integer(vouchers.next())
+  out.byte(59)
+  out.integer(decidedAt)
+  out.byte(59)
+  out.byte(48)
+  let at = FIRST_VERDICT
+  for (let i = 0; i < receipts.length; i++) {
+    const { rule, limits } = receipts[i]!
+    out.copyShort(rule)
+    if (!writeEscaped(out, values[i]!)) return false
+    out.byte(COMMA)
+    out.integer(costs === null ? cost : costs[i]!)
+    for (let j = 0; j < limits.length; j++, at += VERDICT_WIDTH) {
+      out.copyShort(limits[j]!)
+      out.integer(verdicts[at + MARK]! - decidedAt)
+      out.byte(COMMA)
+      out.integer(verdicts[at + MARK_REST]!)
+      out.byte(COMMA)
+      out.integer(verdicts[at + GIVEN_BACK]!)
+    }
+  }
+  out.at = vouchers.seal.closeBytes(out.bytes, sealedAt, out.at)
+  out.byte(QUOTE)
+  out.byte(CLOSE)
+  return true
 }
 
 /** Every number of theirs is in the verdicts, and the rest never changes. */

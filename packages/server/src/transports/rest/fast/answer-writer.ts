@@ -4,6 +4,7 @@ import type { DecisionRecord } from '@sluice/limiter/transport'
 import type { Decisions } from '../../../decisions.js'
 import type { Reply } from '../../../http/route.js'
 import { answerOf, statusOf } from '../../../http/wire-answer.js'
+import { ANSWER_KINDS, FULL } from './answer-kinds.js'
 import type { BytesOut } from './bytes-out.js'
 import { Templates } from './templates.js'
 
@@ -14,7 +15,6 @@ const BODY = Buffer.from('\r\n\r\n', 'latin1')
 const OPEN_RESULTS = Buffer.from('{"results":[', 'latin1')
 const CLOSE_RESULTS = Buffer.from(']}', 'latin1')
 const COMMA = 44
-const FULL = { include: [], isFull: true }
 
 export class AnswerWriter {
   readonly #decisions: Decisions
@@ -30,14 +30,16 @@ export class AnswerWriter {
     this.#templates = new Templates(decisions.headerFamilies)
   }
 
-  single(out: BytesOut, decision: DecisionRecord, closes: boolean): void {
+  /** `include`: the bits of what was asked for besides. */
+  single(out: BytesOut, decision: DecisionRecord, closes: boolean, include: number): void {
+    const kind = this.#kindOf(include)
     const template = this.#templateOf(decision)
     if (template !== null) {
       const start = out.at
       const lengthAt = this.#openOk(out)
       template.writeHead(out, decision)
       const body = this.#openBody(out, closes)
-      if (template.writeBody(out, decision, this.#decisions.vouchers)) {
+      if (template.writeBody(out, decision, this.#decisions.vouchers, kind)) {
         out.digits(lengthAt, LENGTH_DIGITS, out.at - body)
         return
       }
@@ -45,11 +47,17 @@ export class AnswerWriter {
     }
     const { vouchers, headerFamilies } = this.#decisions
     const headers = decision.toHeaders(headerFamilies)
-    const body = answerOf(decision, vouchers, FULL)
+    const body = answerOf(decision, vouchers, ANSWER_KINDS[kind]!)
     this.reply(out, { status: statusOf(decision), headers, body }, closes)
   }
 
-  batch(out: BytesOut, decisions: readonly DecisionRecord[], closes: boolean): void {
+  batch(
+    out: BytesOut,
+    decisions: readonly DecisionRecord[],
+    closes: boolean,
+    include: number,
+  ): void {
+    const kind = this.#kindOf(include)
     out.reserve(1024)
     const lengthAt = this.#openOk(out)
     const body = this.#openBody(out, closes)
@@ -60,8 +68,8 @@ export class AnswerWriter {
       out.reserve(2)
       if (i > 0) out.byte(COMMA)
       const template = this.#templateOf(decision)
-      if (template?.writeBody(out, decision, vouchers) === true) continue
-      const bytes = Buffer.from(JSON.stringify(answerOf(decision, vouchers, FULL)))
+      if (template?.writeBody(out, decision, vouchers, kind) === true) continue
+      const bytes = Buffer.from(JSON.stringify(answerOf(decision, vouchers, ANSWER_KINDS[kind]!)))
       out.reserve(bytes.length)
       out.copy(bytes)
     }
@@ -80,6 +88,10 @@ export class AnswerWriter {
     out.text(`${head}\r\n\r\n`)
     out.reserve(bytes.length)
     out.copy(bytes)
+  }
+
+  #kindOf(include: number): number {
+    return this.#decisions.answers === 'full' ? FULL : include
   }
 
   #templateOf(decision: DecisionRecord) {

@@ -160,11 +160,14 @@ export class Connection {
     const request = home?.scanner.single(bytes, start, end) ?? null
     if (request === null) return this.#answerOrdinarily('/v1/check', caller, bytes, start, end)
     const closes = this.#closes
+    const { include } = home!.scanner
     const answer = this.#attempt(() => decisions.decide(home!.tenant, request))
     if (answer instanceof Promise || !this.#queue.isEmpty)
-      this.#wait(Promise.resolve(answer), 1, (decided, to) => writer.single(to, decided, closes))
+      this.#wait(Promise.resolve(answer), 1, (decided, to) =>
+        writer.single(to, decided, closes, include),
+      )
     else {
-      writer.single(out, answer, closes)
+      writer.single(out, answer, closes, include)
       this.#decided++
     }
   }
@@ -176,16 +179,17 @@ export class Connection {
     if (home?.scanner.batch(bytes, start, end, requests, MOST_CHECKS) !== true)
       return this.#answerOrdinarily('/v1/check/batch', caller, bytes, start, end)
     const closes = this.#closes
-    const { tenant } = home
+    const { tenant, scanner } = home
+    const { include } = scanner
     const answers = requests.map((request) =>
       this.#attempt(() => decisions.decide(tenant, request)),
     )
     const count = answers.length
     if (!this.#queue.isEmpty || answers.some((answer) => answer instanceof Promise)) {
       const all = Promise.all(answers.map(async (one) => one))
-      this.#wait(all, count, (decided, to) => writer.batch(to, decided, closes))
+      this.#wait(all, count, (decided, to) => writer.batch(to, decided, closes, include))
     } else {
-      writer.batch(out, answers as DecisionRecord[], closes)
+      writer.batch(out, answers as DecisionRecord[], closes, include)
       this.#decided += count
     }
   }

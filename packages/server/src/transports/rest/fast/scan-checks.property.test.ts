@@ -1,9 +1,11 @@
+import { INCLUDES, type Include, propertiesOf, routeOf } from '@sluice/contract'
 import { createLimiter, type Request } from '@sluice/limiter'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseBody } from '../../../http/body.js'
-import { readBatch, readCheck } from '../../../http/wire-request.js'
-import { CheckScanner } from './scan-checks.js'
+import { readBatch, readCheck, readInclude } from '../../../http/wire-request.js'
+import { INCLUDE_BITS } from './answer-kinds.js'
+import { CheckScanner, SCANNED_FIELDS } from './scan-checks.js'
 
 const limiter = createLimiter({
   namespace: 'shop',
@@ -61,6 +63,7 @@ const checks = fc.record(
     scope: fc.constantFrom('user'),
     identifier: texts,
     hold: texts,
+    include: fc.constantFrom(['limits'], ['other'], 'limits', [1], null) as fc.Arbitrary<never>,
     other: fc.constant(1),
   },
   { requiredKeys: ['subject'] },
@@ -84,6 +87,11 @@ const plain = fc.record(
   },
   { requiredKeys: ['subject'] },
 )
+const includes = fc.array(fc.constantFrom(...INCLUDES), { maxLength: 3 })
+/** With what the answer is to have besides, now and then. */
+const plainSingle = fc
+  .tuple(plain, fc.option(includes, { nil: undefined }))
+  .map(([check, include]) => (include === undefined ? check : { ...check, include }))
 
 /** JSON with spaces and a byte changed here and there. */
 const spelled = (value: fc.Arbitrary<unknown>) =>
@@ -106,19 +114,31 @@ function single(text: string): Request | null {
   return scanner.single(bytes, 1, bytes.length - 1)
 }
 
+const bitsOf = (include: readonly Include[]) =>
+  include.reduce((bits, name) => bits | INCLUDE_BITS[name], 0)
+
 /** What the ordinary way makes of the bytes. */
 function ordinarily(text: string): Request {
-  const { request, namespace } = readCheck(parseBody(Buffer.from(text)))
+  const { include, ...fields } = parseBody(Buffer.from(text))
+  expect(scanner.include).toBe(bitsOf(readInclude(include, undefined)))
+  const { request, namespace } = readCheck(fields)
   expect(namespace === undefined || namespace === 'shop').toBe(true)
   limiter.validate(request)
   return request
 }
 
 describe('the scanner of checks', () => {
+  it('reads fields of the contract, and no others', () => {
+    const known = (['check', 'checkBatch'] as const).flatMap((id) =>
+      Object.keys(propertiesOf(routeOf(id).body!)),
+    )
+    for (const field of SCANNED_FIELDS) expect(known).toContain(field)
+  })
+
   it('accepts only what the ordinary way accepts, and reads it alike', () => {
     let accepted = 0
     fc.assert(
-      fc.property(spelled(fc.oneof(plain, checks)), (text) => {
+      fc.property(spelled(fc.oneof(plainSingle, checks)), (text) => {
         const request = single(text)
         if (request === null) return
         accepted++
@@ -131,7 +151,7 @@ describe('the scanner of checks', () => {
 
   it('reads every plain check itself', () => {
     fc.assert(
-      fc.property(plain, (check) => {
+      fc.property(plainSingle, (check) => {
         const text = JSON.stringify(check)
         expect(single(text)).toEqual(ordinarily(text))
       }),
@@ -141,18 +161,27 @@ describe('the scanner of checks', () => {
 
   it('reads batches alike, and none where one check is not for it', () => {
     let accepted = 0
-    const batches = fc
-      .array(fc.oneof({ weight: 9, arbitrary: plain }, { weight: 1, arbitrary: checks }), {
+    const batches = fc.array(
+      fc.oneof({ weight: 9, arbitrary: plain }, { weight: 1, arbitrary: checks }),
+      {
         maxLength: 5,
+      },
+    )
+    const bodies = fc
+      .tuple(batches, fc.option(includes, { nil: undefined }), fc.boolean())
+      .map(([list, include, isFirst]) => {
+        if (include === undefined) return { checks: list }
+        return isFirst ? { include, checks: list } : { checks: list, include }
       })
-      .map((list) => ({ checks: list }))
     fc.assert(
-      fc.property(spelled(batches), (text) => {
+      fc.property(spelled(bodies), (text) => {
         const requests: Request[] = []
         const bytes = Buffer.from(text)
         if (!scanner.batch(bytes, 0, bytes.length, requests, 4)) return
         accepted++
-        const expected = readBatch(parseBody(Buffer.from(text))).map(({ request }) => request)
+        const body = parseBody(Buffer.from(text))
+        expect(scanner.include).toBe(bitsOf(readInclude(body['include'], undefined)))
+        const expected = readBatch(body).map(({ request }) => request)
         for (const request of expected) limiter.validate(request)
         expect(requests).toEqual(expected)
         expect(requests.length).toBeLessThanOrEqual(4)

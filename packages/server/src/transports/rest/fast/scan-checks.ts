@@ -8,8 +8,10 @@
  * Bytes are looked at one by one, never the characters of a string: strings come in many shapes, and a
  * loop over those costs three times as much.
  */
+import { INCLUDES, type Include } from '@sluice/contract'
 import type { Limiter, Request } from '@sluice/limiter'
 import { isPlainIpv4, LONGEST_RESOURCE, LONGEST_VALUE, TIER } from '@sluice/limiter/transport'
+import { INCLUDE_BITS } from './answer-kinds.js'
 
 const QUOTE = 34
 const COMMA = 44
@@ -41,6 +43,7 @@ const METHOD = 4
 const COST = 8
 const TIER_FIELD = 16
 const NAMESPACE = 32
+const INCLUDE = 64
 const FIELDS = {
   subject: wordOf('subject').bytes,
   resource: wordOf('resource').bytes,
@@ -48,8 +51,14 @@ const FIELDS = {
   cost: wordOf('cost').bytes,
   tier: wordOf('tier').bytes,
   namespace: wordOf('namespace').bytes,
+  include: wordOf('include').bytes,
   checks: wordOf('checks').bytes,
 }
+
+/** The fields that are read here; each is one of the contract's, as a test says. */
+export const SCANNED_FIELDS = Object.keys(FIELDS)
+
+const INCLUDE_WORDS = wordsOf(INCLUDES)
 
 export class CheckScanner {
   readonly #limiter: Limiter
@@ -61,6 +70,8 @@ export class CheckScanner {
   #textAt = 0
   #rules: Limiter['rules'] | null = null
   #scopes: readonly Word[] = []
+  /** What the answer of the last body is to have besides, in bits. */
+  include = 0
 
   constructor(limiter: Limiter) {
     this.#limiter = limiter
@@ -69,25 +80,50 @@ export class CheckScanner {
   /** The one check of a body; null: not for this reader. */
   single(bytes: Buffer, start: number, end: number): Request | null {
     this.#begin(bytes, start, end)
-    const request = this.#check()
+    const request = this.#check(true)
     return request !== null && this.#isOver() ? request : null
   }
 
-  /** Reads `{"checks":[…]}` into `into`; false: not for this reader. */
+  /** Reads `{"checks":[…],"include":[…]}` into `into`; false: not for this reader. */
   batch(bytes: Buffer, start: number, end: number, into: Request[], most: number): boolean {
     this.#begin(bytes, start, end)
-    if (!this.#take(OPEN) || !this.#take(QUOTE) || !this.#takes(FIELDS.checks)) return false
-    if (!this.#take(COLON) || !this.#take(OPEN_LIST)) return false
-    if (!this.#take(CLOSE_LIST))
-      for (;;) {
-        const request = into.length < most ? this.#check() : null
-        if (request === null) return false
-        into.push(request)
-        if (this.#take(COMMA)) continue
-        if (this.#take(CLOSE_LIST)) break
-        return false
-      }
-    return this.#take(CLOSE) && this.#isOver()
+    let hasChecks = false
+    let hasInclude = false
+    if (!this.#take(OPEN)) return false
+    do {
+      if (!this.#take(QUOTE)) return false
+      if (!hasChecks && this.#takes(FIELDS.checks)) {
+        hasChecks = true
+        if (!this.#take(COLON) || !this.#checks(into, most)) return false
+      } else if (!hasInclude && this.#takes(FIELDS.include)) {
+        hasInclude = true
+        if (!this.#take(COLON) || !this.#readInclude()) return false
+      } else return false
+    } while (this.#take(COMMA))
+    return hasChecks && this.#take(CLOSE) && this.#isOver()
+  }
+
+  #checks(into: Request[], most: number): boolean {
+    if (!this.#take(OPEN_LIST)) return false
+    if (this.#take(CLOSE_LIST)) return true
+    do {
+      const request = into.length < most ? this.#check(false) : null
+      if (request === null) return false
+      into.push(request)
+    } while (this.#take(COMMA))
+    return this.#take(CLOSE_LIST)
+  }
+
+  /** A list of known words. */
+  #readInclude(): boolean {
+    if (!this.#take(OPEN_LIST)) return false
+    if (this.#take(CLOSE_LIST)) return true
+    do {
+      const word = this.#oneOf(INCLUDE_WORDS)
+      if (word === null) return false
+      this.include |= INCLUDE_BITS[word as Include]
+    } while (this.#take(COMMA))
+    return this.#take(CLOSE_LIST)
   }
 
   #begin(bytes: Buffer, start: number, end: number): void {
@@ -96,6 +132,7 @@ export class CheckScanner {
     this.#end = end
     this.#text = bytes.toString('latin1', start, end)
     this.#textAt = start
+    this.include = 0
     if (this.#rules === this.#limiter.rules) return
     this.#rules = this.#limiter.rules
     this.#scopes = wordsOf(this.#rules.scopes).filter(({ text }) => text !== 'global')
@@ -192,12 +229,15 @@ export class CheckScanner {
         return this.#takes(FIELDS.tier) ? TIER_FIELD : 0
       case 110:
         return this.#takes(FIELDS.namespace) ? NAMESPACE : 0
+      case 105:
+        return this.#takes(FIELDS.include) ? INCLUDE : 0
       default:
         return 0
     }
   }
 
-  #check(): Request | null {
+  /** `isSingle`: it may say what its answer is to have besides. */
+  #check(isSingle: boolean): Request | null {
     if (!this.#take(OPEN)) return null
     let seen = 0
     let subject: Record<string, string> | null = null
@@ -229,6 +269,9 @@ export class CheckScanner {
         case TIER_FIELD:
           tier = this.#string(64)
           if (tier === null || !TIER.test(tier)) return null
+          break
+        case INCLUDE:
+          if (!isSingle || !this.#readInclude()) return null
           break
         default:
           if (this.#string(64) !== this.#rules!.namespace) return null
