@@ -31,6 +31,7 @@ export type {
   FailureMode,
   LimitsInput,
   OneOrMore,
+  Priority,
   Reach,
   RuleField,
   RuleInput,

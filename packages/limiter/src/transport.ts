@@ -53,6 +53,7 @@ export {
   fieldOf,
   OWN_FIELDS,
   type OwnField,
+  PRIORITIES,
   REACHES,
   RULE_FIELD_NAMES,
   RULE_FIELDS,

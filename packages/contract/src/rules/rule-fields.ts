@@ -9,6 +9,7 @@ import {
   FAILURE_MODES,
   fieldOf,
   type OwnField,
+  PRIORITIES,
   printCidr,
   REACHES,
   RULE_FIELDS,
@@ -192,6 +193,20 @@ export const RULE_FIELD_CONTRACTS: { readonly [F in RuleField]: RuleFieldContrac
     }),
     print: (lease) => (lease === null ? null : writeLease(lease)),
     words: leaseWords,
+  },
+  adaptive: {
+    description: 'The target whose load the limits follow.',
+    input: text('', { pattern: whole(TIER_PATTERN) }),
+    answer: orNull(text('')),
+    print: same,
+    words: or('none'),
+  },
+  priority: {
+    description: 'How important its requests are.',
+    input: oneOf(PRIORITIES, ''),
+    answer: orNull(oneOf(PRIORITIES, '')),
+    print: same,
+    words: or('unset'),
   },
   description: {
     description: 'For people.',

@@ -83,3 +83,12 @@ export function readShards(reader: FieldReader): number {
   reader.fault('shards', `${quote(shards)} is not a whole number from 1 to ${MOST_SHARDS}`)
   return 1
 }
+
+/** The name of what the limits follow. */
+export function readTarget(reader: FieldReader): string | null {
+  const target = reader.text('adaptive')
+  if (target === undefined) return null
+  if (TIER.test(target)) return target
+  reader.fault('adaptive', `${quote(target)} is not a target's name`)
+  return null
+}

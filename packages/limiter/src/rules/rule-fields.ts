@@ -14,6 +14,7 @@ import {
   readRuleValue,
   readScope,
   readShards,
+  readTarget,
   readTier,
   readTiers,
   readUnit,
@@ -24,6 +25,8 @@ export const FAILURE_MODES = ['open', 'closed', 'local'] as const
 export type FailureMode = (typeof FAILURE_MODES)[number]
 export const REACHES = ['regional', 'global'] as const
 export type Reach = (typeof REACHES)[number]
+export const PRIORITIES = ['critical', 'normal', 'bulk'] as const
+export type Priority = (typeof PRIORITIES)[number]
 
 export type OneOrMore<T> = T | readonly T[]
 export type LimitsInput = OneOrMore<LimitInput>
@@ -58,6 +61,10 @@ export interface RuleInput<Scope extends string = string> {
   readonly shards?: number
   /** Whether instances take ahead of time and decide from that; as the instance does unless given. */
   readonly lease?: LeaseInput
+  /** The target whose load the limits follow. Not in force yet. */
+  readonly adaptive?: string
+  /** How important its requests are. Not in force yet. */
+  readonly priority?: Priority
   readonly description?: string
 }
 
@@ -213,6 +220,20 @@ export const RULE_FIELDS = {
     default: null,
     equals: isSameJson,
     change: 'nothing',
+  }),
+  adaptive: field({
+    read: readTarget,
+    default: null,
+    change: 'nothing',
+    effect: 'not in force yet',
+    isNew: true,
+  }),
+  priority: field({
+    read: (reader): Priority | null => reader.oneOf('priority', PRIORITIES) ?? null,
+    default: null,
+    change: 'nothing',
+    effect: 'not in force yet',
+    isNew: true,
   }),
   description: field({
     read: (reader) => reader.text('description') ?? null,

@@ -64,6 +64,8 @@ const common = (of: (fields: Partial<RuleInput>) => RulesDocument): Record<strin
   description: [of({}), of({ description: 'why' })],
   rollout: [of({}), of({ rollout: 50 })],
   reach: [of({}), of({ reach: 'global' })],
+  adaptive: [of({}), of({ adaptive: 'api' })],
+  priority: [of({}), of({ priority: 'bulk' })],
   shards: [of({}), of({ shards: 2 })],
   lease: [of({}), of({ lease: 'on' })],
   'lease.ahead': [of({ lease: { ahead: '20ms' } }), of({ lease: { ahead: '30ms' } })],
