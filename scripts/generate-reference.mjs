@@ -10,7 +10,15 @@ import { ROOT } from './run.mjs'
 const SOURCES = `
 export { ERROR_CODES as THROWN } from '@sluice/limiter'
 export { SETTINGS, variableOf } from './config.js'
-export { ERROR_CODES, openApiDocument, rulesFileSchema } from '@sluice/contract'
+export {
+  describeField,
+  DOCUMENT_PART_SCHEMAS,
+  ERROR_CODES,
+  openApiDocument,
+  printDefault,
+  rulesFileSchema,
+} from '@sluice/contract'
+export { DOCUMENT_PARTS, RULE_FIELDS } from '@sluice/limiter/transport'
 export { METRICS } from './telemetry/metric-table.js'
 export { OUTCOMES } from './telemetry/meter.js'
 export { VERSION } from './version.js'
@@ -118,13 +126,55 @@ The commands that ask a server read \`SLUICE_SERVER\` and \`SLUICE_TOKEN\` too. 
 `
 }
 
+const CHANGES = {
+  matching: 'which requests it governs, or for whom it is enforced',
+  counters: 'counters may start anew',
+  nothing: '',
+}
+
+function ruleFieldsPage({ RULE_FIELDS, describeField, printDefault, DOCUMENT_PART_SCHEMAS }) {
+  const fields = Object.entries(RULE_FIELDS).map(([name, { effect, change, inDefaultRule }]) => {
+    const isRequired = name === 'scope' || name === 'limits'
+    const standard = name === 'tiers' || isRequired ? null : printDefault(name)
+    return [
+      code(name),
+      describeField(name),
+      isRequired ? 'required' : standard === null ? '' : code(JSON.stringify(standard)),
+      effect,
+      CHANGES[change],
+      inDefaultRule ? '' : 'no',
+    ]
+  })
+  const parts = Object.entries(DOCUMENT_PART_SCHEMAS).map(([name, { description }]) => [
+    code(name),
+    description,
+  ])
+  return `# Rules documents, field by field
+
+${NOTICE}
+
+What a rules file, \`PUT /v1/document\` and the library take. [How rules work](../concepts/rules.md); [the schema](rules.schema.json) has every form. A field that is not in force yet is accepted with a warning.
+
+## A document
+
+${table(['part', 'meaning'], parts)}
+
+## A rule
+
+\`shown\`: the field is answered, and changes no decision. The fifth column says what a change affects.
+
+${table(['field', 'meaning', 'default', 'effect', 'a change affects', 'in default_rule'], fields)}
+`
+}
+
 function errorsPage({ THROWN, ERROR_CODES }) {
   const thrown = Object.entries(THROWN).map(([name, meaning]) => [code(name), meaning])
-  const sent = Object.entries(ERROR_CODES).map(([name, { status, meaning, remedy }]) => [
+  const sent = Object.entries(ERROR_CODES).map(([name, { status, meaning, remedy, retryable }]) => [
     status,
     code(name),
     meaning,
     remedy,
+    retryable === true ? 'yes' : '',
   ])
   return `# Errors
 
@@ -136,9 +186,9 @@ ${table(['code', 'meaning'], thrown)}
 
 ## Over HTTP
 
-Every error is \`{"error": {"code", "message", "field"?, "faults"?}}\`; a denial is a decision that has one. \`sluice help <code>\` says the same.
+Every error is \`{"error": {"code", "message", "field"?, "faults"?, "retryable"?}}\`; \`"retryable": true\` means that certainly nothing was done, so that the same request may be sent again. Errors of the codes marked so have it, but for a change of which it is not known whether the database made it; a denial is a decision that has one. \`sluice help <code>\` says the same.
 
-${table(['status', 'code', 'meaning', 'what to do'], sent)}
+${table(['status', 'code', 'meaning', 'what to do', 'retryable'], sent)}
 `
 }
 
@@ -172,6 +222,7 @@ const pages = {
   'cli.md': commandsPage(sources),
   'settings.md': settingsPage(sources),
   'errors.md': errorsPage(sources),
+  'rule-fields.md': ruleFieldsPage(sources),
   'metrics.md': metricsPage(sources),
   'rules.schema.json': `${JSON.stringify(sources.rulesFileSchema(), null, 2)}\n`,
   'openapi.json': `${JSON.stringify(sources.openApiDocument({ version: sources.VERSION }), null, 2)}\n`,

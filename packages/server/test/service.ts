@@ -79,6 +79,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
 
 interface Asked {
   readonly host?: string
+  readonly localAddress?: string
   readonly port?: number
   readonly socketPath?: string
   readonly method: string

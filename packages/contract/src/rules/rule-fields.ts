@@ -218,7 +218,10 @@ export const RULE_FIELD_CONTRACTS: { readonly [F in RuleField]: RuleFieldContrac
 
 function leaseWords(lease: unknown): string {
   if (lease === null) return 'unset'
-  return typeof lease === 'object' ? JSON.stringify(lease) : lease === true ? 'on' : 'off'
+  if (typeof lease !== 'object') return lease === true ? 'on' : 'off'
+  // A database may have changed the order.
+  const { ahead, most } = lease as { ahead?: string; most?: number }
+  return JSON.stringify({ ahead, most })
 }
 
 const contractOf = <F extends RuleField>(name: F) =>

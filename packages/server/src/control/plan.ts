@@ -125,7 +125,10 @@ export function* plannedChanges(
     'override',
     overrides,
     ({ scope, value, rule }) => `${scope}:${value} ${rule}`,
-    ({ limits, until }) => `${limits.join(', ')}${until === null ? '' : ` until ${until}`}`,
+    ({ limits, until, reason }) =>
+      [limits.join(', '), ...(until === null ? [] : [`until ${until}`]), reason ?? '']
+        .join(' ')
+        .trim(),
     carried,
   )
   for (const [what, list] of lists)

@@ -1,0 +1,270 @@
+/**
+ * Every field of a rule, changed alone: it is read, patched through the API, described in plans and logs,
+ * documented, and has the effect that its entry in the table states.
+ */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import {
+  fieldWords,
+  printDefault,
+  printField,
+  propertiesOf,
+  routeOf,
+  rulesFileSchema,
+} from '@sluice/contract'
+import {
+  createLimiter,
+  type Request,
+  type RuleInput,
+  RuleSet,
+  type RulesDocument,
+} from '@sluice/limiter'
+import { ioredisOptions, redisStore } from '@sluice/limiter/redis'
+import {
+  differingFields,
+  OWN_FIELDS,
+  type OwnField,
+  RULE_FIELD_NAMES,
+  RULE_FIELDS,
+} from '@sluice/limiter/transport'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { RedisServer } from '../../../limiter/test/redis/servers.js'
+import { describeChanges } from '../../src/rules-file/describe-changes.js'
+import { Planes } from './planes.js'
+
+/** A rule that states little, and another value for each field. A field without a value does not compile. */
+const BASE = { scope: 'user', resource: '/a', limits: '1000/h' } as const satisfies RuleInput
+const OTHER: { readonly [F in OwnField]: RuleInput[F] } = {
+  scope: 'org',
+  value: 'ada',
+  tier: 'pro',
+  resource: '/b',
+  methods: ['GET'],
+  limits: '1200/h fixed',
+  additive: true,
+  unit: 'tokens',
+  enabled: false,
+  shadow: true,
+  rollout: 0,
+  failure_mode: 'closed',
+  reach: 'global',
+  shards: 2,
+  lease: 'off',
+  adaptive: 'api',
+  priority: 'bulk',
+  description: 'why it is there',
+}
+
+const without = (rule: object, field: string) =>
+  Object.fromEntries(Object.entries(rule).filter(([name]) => name !== field))
+const documentOf = (rule: object): RulesDocument => ({
+  rules: { a: rule as RuleInput, wide: { scope: 'user', limits: '5000/h' } },
+})
+const changed = (field: OwnField) => ({ ...BASE, [field]: OTHER[field] })
+const ruleOf = (rule: object) => RuleSet.compile(documentOf(rule)).book.rules[0]!
+
+let planes: Planes
+let redis: RedisServer
+let client: Redis
+beforeAll(async () => {
+  planes = await Planes.start()
+  redis = await RedisServer.start()
+  client = new Redis(redis.url, ioredisOptions)
+  await once(client, 'ready')
+})
+afterAll(async () => {
+  client.disconnect()
+  await redis.stop()
+  await planes.stop()
+})
+
+/** Requests that tell rules apart: by scopes, values, tiers, methods, resources and units. */
+const REQUESTS: readonly Request[] = [
+  { cost: 200 },
+  { cost: 200, method: 'POST' },
+  { cost: 200, tier: 'pro' },
+  { cost: 200, resource: '/b' },
+  { costs: { tokens: 300 } },
+  { costs: { requests: 20, tokens: 10 } },
+].flatMap((more) =>
+  [{ user: 'ada', org: 'acme' }, { user: 'bob' }, { org: 'acme' }].map((subject) => ({
+    subject,
+    resource: '/a',
+    ...more,
+  })),
+)
+
+let prefixes = 0
+
+/** Everything that callers can see of how a document decides: over Redis, with leases, and while Redis is away. */
+async function decisionsBy(document: RulesDocument): Promise<unknown> {
+  const prefix = `fields-${prefixes++}`
+  const now = Date.UTC(2026, 0, 1)
+  const inMemory = createLimiter({ ...document, rules: document.rules!, clock: () => now })
+  const decided: unknown[] = []
+  for (let round = 0; round < 7; round++)
+    for (const request of REQUESTS) decided.push(String(await inMemory.check(request)))
+  const away = new Redis({ ...ioredisOptions, port: 1, lazyConnect: true })
+  const alone = createLimiter({
+    ...document,
+    rules: document.rules!,
+    store: redisStore(away, { deadlineMs: 20 }),
+  })
+  for (const request of REQUESTS) {
+    const { allowed, limits } = await alone.check(request)
+    decided.push([allowed, limits.map(({ rule, remaining }) => [rule, remaining])])
+  }
+  await alone.close()
+  away.disconnect()
+  const store = redisStore(client, { prefix, leases: true, deadlineMs: 20_000 })
+  const leased = createLimiter({ ...document, rules: document.rules!, store })
+  for (let i = 0; i < 30; i++)
+    await Promise.all(
+      Array.from({ length: 4 }, () => leased.check({ subject: { user: 'hot' }, resource: '/a' })),
+    )
+  const most = store.health.leases.tokens.granted
+  await leased.close()
+  const keys = (await client.keys(`${prefix}*`)).map((key) => key.includes('#')).toSorted()
+  return { decided, isLeased: most > 0, keys }
+}
+
+describe.each(OWN_FIELDS)('the field %s', (field) => {
+  const { effect, change } = RULE_FIELDS[field]
+
+  it('is read alone, and has a default', () => {
+    const before = ruleOf(BASE)
+    const after = ruleOf(changed(field))
+    expect(differingFields(before, after)).toEqual([field])
+    expect(printField(after, field)).not.toEqual(printField(before, field))
+    if (!(field in BASE)) expect(printField(before, field)).toEqual(printDefault(field))
+  })
+
+  it('is described when a file is reloaded', async () => {
+    const [before, after] = [BASE, changed(field)].map((one) => RuleSet.compile(documentOf(one)))
+    const { isChanged, lines } = await describeChanges(before!, after!)
+    expect(isChanged).toBe(true)
+    const words = fieldWords(field, printField(after!.book.rules[0]!, field))
+    expect(lines).toContainEqual(expect.stringContaining(`-> ${words}`))
+    if (field !== 'limits') expect(lines.join('\n')).toContain(`${field} `)
+  })
+
+  it('is created, patched, planned, taken away and kept in history through the API', async () => {
+    const { control, data } = planes
+    const namespace = `field-${field.replaceAll('_', '-')}`
+    const headers = { 'If-Match': '*' }
+    const created = await control.call('POST', '/v1/rules', { name: 'a', namespace, ...BASE })
+    expect(created.status).toBe(201)
+    const path = `/v1/rules/${created.body.id}`
+    const patched = await control.call('PATCH', path, { [field]: OTHER[field] }, headers)
+    expect(patched.status).toBe(200)
+    const printed = printField(ruleOf(changed(field)), field)
+    expect(patched.body[field]).toEqual(printed)
+    expect(created.body[field]).toEqual(printField(ruleOf(BASE), field))
+    const listed = await control.call('GET', `/v1/rules?namespace=${namespace}`)
+    expect(listed.body.items[0][field]).toEqual(printed)
+    const inForce = () => data.book(namespace)?.rules.find(({ name }) => name === 'a')
+    await expect
+      .poll(() => inForce() && printField(inForce()!, field), { timeout: 10_000, interval: 5 })
+      .toEqual(printed)
+
+    const document = `/v1/document?namespace=${namespace}&dry_run=1`
+    const { body: plan } = await control.call('PUT', document, { rules: { a: BASE } }, headers)
+    const [step] = plan.changes
+    expect([step.what, step.name, step.change]).toEqual(['rule', 'a', 'changed'])
+    expect(step.before).toContain(fieldWords(field, printed))
+    expect(step.counters).toBe(change === 'counters' ? 'start anew' : 'carry over')
+
+    const sentBack = await control.call('PUT', path, patched.body, headers)
+    expect([sentBack.status, sentBack.body[field]]).toEqual([200, printed])
+    const cleared = await control.call(
+      'PATCH',
+      path,
+      { [field]: (BASE as Partial<RuleInput>)[field] ?? null },
+      headers,
+    )
+    expect(cleared.body[field]).toEqual(created.body[field])
+    const history = await control.call('GET', `${path}/history`)
+    expect(history.body.items.map(({ rule }: { rule: object }) => rule[field as never])).toEqual([
+      created.body[field],
+      printed,
+      printed,
+      created.body[field],
+    ])
+  })
+
+  it(`has the effect that it states: ${effect}`, async () => {
+    const before = await decisionsBy(documentOf(BASE))
+    const after = await decisionsBy(documentOf(changed(field)))
+    if (effect === 'decides') expect(after).not.toEqual(before)
+    else expect(after).toEqual(before)
+  })
+
+  it(
+    effect === 'not in force yet'
+      ? 'warns wherever it is accepted'
+      : 'is accepted without a warning',
+    async () => {
+      const { control } = planes
+      const rule = changed(field)
+      const warned = RuleSet.compile(documentOf(rule)).book.warnings.map(({ code, path }) => [
+        code,
+        path,
+      ])
+      const namespace = `warned-${field.replaceAll('_', '-')}`
+      const created = await control.call('POST', '/v1/rules', { name: 'a', namespace, ...rule })
+      const document = `/v1/document?namespace=${namespace}&dry_run=1`
+      const planned = await control.call('PUT', document, documentOf(rule))
+      if (effect !== 'not in force yet') {
+        expect(warned).toEqual([])
+        expect([created.body.warnings, planned.body.warnings]).toEqual([undefined, undefined])
+        return
+      }
+      const code = 'not_in_force_yet'
+      const message = 'is not in force yet'
+      expect(warned).toEqual([[code, `rules.a.${field}`]])
+      expect(created.body.warnings).toEqual([{ code, field, message }])
+      expect(planned.body.warnings).toEqual([{ code, field: `rules.a.${field}`, message }])
+    },
+  )
+})
+
+describe('every field', () => {
+  const schema = rulesFileSchema() as {
+    $defs: { rule: { properties: Record<string, { description?: string }> } }
+  }
+
+  it('is in the schema of rules files, in the API and in the reference', () => {
+    const reference = readFileSync(
+      new URL('../../../../docs/reference/rule-fields.md', import.meta.url),
+      'utf8',
+    )
+    expect(Object.keys(schema.$defs.rule.properties)).toEqual(RULE_FIELD_NAMES)
+    for (const field of RULE_FIELD_NAMES) expect(reference).toContain(`| \`${field}\` |`)
+    for (const id of ['createRule', 'replaceRule', 'patchRule'] as const)
+      expect(Object.keys(propertiesOf(routeOf(id).body!))).toEqual(
+        expect.arrayContaining([...OWN_FIELDS]),
+      )
+    expect(Object.keys(propertiesOf(routeOf('getRule').answer!))).toEqual(
+      expect.arrayContaining([...OWN_FIELDS]),
+    )
+  })
+
+  it('is refused by rules that cannot have it', () => {
+    for (const field of OWN_FIELDS) {
+      const rule = { ...without(BASE, 'resource'), [field]: OTHER[field] } as RuleInput
+      const compile = () => RuleSet.compile({ default_rule: rule })
+      if (RULE_FIELDS[field].inDefaultRule) expect(compile).not.toThrow()
+      else expect(compile).toThrow(`default_rule.${field}: does not go with the default rule`)
+    }
+  })
+
+  it('is the same in all variants of a rule where it must be', () => {
+    for (const field of OWN_FIELDS.filter((name) => name !== 'tier')) {
+      const variant = { ...changed(field), tier: 'pro' } as RuleInput
+      const compile = () => RuleSet.compile({ rules: { a: BASE, 'a@pro': variant } })
+      if (RULE_FIELDS[field].sameInFamily) expect(compile).toThrow('shares its counters with a')
+      else expect(compile).not.toThrow()
+    }
+  })
+})
