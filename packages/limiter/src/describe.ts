@@ -34,7 +34,14 @@ export function describe(decision: DecisionRecord): string {
     : `denied by ${rule}, retry in ${printWait(retryAfterMs)}`
 }
 
-/** What a caller who was refused is told: `hello allows user ada 3 per 10s; next in 3.4 s`. */
+/** What a caller who was refused is told: the rule's own message where a limit of it denies, else why. */
+export function tellNo(decision: DecisionRecord): string {
+  const { top, reason } = decision
+  const isDenied = reason === 'limited' || reason === 'too_expensive'
+  return (isDenied ? top?.rule.rule.message : null) ?? explainNo(decision)
+}
+
+/** Why a caller is refused: `hello allows user ada 3 per 10s; next in 3.4 s`. */
 export function explainNo(decision: DecisionRecord): string {
   const { top, entry, retryAfterMs } = decision
   if (top === null) {

@@ -16,7 +16,7 @@ export {
   YES,
 } from './algorithms/verdict.js'
 export { DecisionRecord } from './decision-record.js'
-export { explainNo, printValue, printWait } from './describe.js'
+export { explainNo, printValue, printWait, tellNo } from './describe.js'
 export { didYouMean, list, nearest, quote } from './faults.js'
 export { policyName } from './http/headers.js'
 export { canBeLeased } from './leases/leasable-rules.js'

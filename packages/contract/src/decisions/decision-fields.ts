@@ -8,7 +8,7 @@ import {
   ALGORITHMS,
   DEGRADED_REASONS,
   type DecisionRecord,
-  explainNo,
+  tellNo,
 } from '@sluice/limiter/transport'
 import {
   count,
@@ -252,7 +252,7 @@ export const DECISION_FIELDS = {
   ),
   /** Last, since people read it. */
   error: field('stated', named('DenialError', object(errorFields)), (decision) =>
-    decision.allowed ? null : { code: decision.reason ?? 'limited', message: explainNo(decision) },
+    decision.allowed ? null : { code: decision.reason ?? 'limited', message: tellNo(decision) },
   ),
 }
 

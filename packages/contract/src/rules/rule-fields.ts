@@ -194,6 +194,14 @@ export const RULE_FIELD_CONTRACTS: { readonly [F in RuleField]: RuleFieldContrac
     print: (lease) => (lease === null ? null : writeLease(lease)),
     words: leaseWords,
   },
+  message: {
+    description:
+      'What callers who are denied by it are told, instead of which limit denied them; at most 500 characters.',
+    input: text('', { minLength: 1, maxLength: 500 }),
+    answer: orNull(text('')),
+    print: same,
+    words: or('none'),
+  },
   adaptive: {
     description: 'The target whose load the limits follow.',
     input: text('', { pattern: whole(TIER_PATTERN) }),

@@ -5,7 +5,7 @@ import type { Limit } from '../limits/limit.js'
 import { MOST_SHARDS } from '../limits/split.js'
 import type { Cidr } from './ip-address.js'
 import { readLimitList } from './read-limits.js'
-import { readValue, SCOPE, TIER, UNIT } from './words.js'
+import { hasControlCharacters, readValue, SCOPE, TIER, UNIT } from './words.js'
 
 /** The limits of one tier of a rule, and where in the document they are. */
 export interface TierLimits {
@@ -91,4 +91,23 @@ export function readTarget(reader: FieldReader): string | null {
   if (TIER.test(target)) return target
   reader.fault('adaptive', `${quote(target)} is not a target's name`)
   return null
+}
+
+const LONGEST_MESSAGE = 500
+
+/** A text for callers. */
+export function readMessage(reader: FieldReader): string | null {
+  const message = reader.text('message')
+  if (message === undefined) return null
+  const fault = messageFault(message)
+  if (fault === undefined) return message
+  reader.fault('message', fault)
+  return null
+}
+
+function messageFault(message: string): string | undefined {
+  if (message === '') return 'is empty; leave it out'
+  if (message.length > LONGEST_MESSAGE) return `is longer than ${LONGEST_MESSAGE} characters`
+  if (hasControlCharacters(message)) return 'holds control characters'
+  return message.isWellFormed() ? undefined : 'holds half a surrogate pair'
 }

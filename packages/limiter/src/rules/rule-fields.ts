@@ -10,6 +10,7 @@ import { type LeaseInput, readLease } from './lease-terms.js'
 import { readMethods, splitMethods } from './methods.js'
 import { readLimits } from './read-limits.js'
 import {
+  readMessage,
   readRollout,
   readRuleValue,
   readScope,
@@ -61,6 +62,8 @@ export interface RuleInput<Scope extends string = string> {
   readonly shards?: number
   /** Whether instances take ahead of time and decide from that; as the instance does unless given. */
   readonly lease?: LeaseInput
+  /** What callers who are denied by it are told, instead of which limit denied them; at most 500 characters. */
+  readonly message?: string
   /** The target whose load the limits follow. Not in force yet. */
   readonly adaptive?: string
   /** How important its requests are. Not in force yet. */
@@ -220,6 +223,13 @@ export const RULE_FIELDS = {
     default: null,
     equals: isSameJson,
     change: 'nothing',
+  }),
+  message: field({
+    read: readMessage,
+    default: null,
+    change: 'nothing',
+    effect: 'shown',
+    isNew: true,
   }),
   adaptive: field({
     read: readTarget,

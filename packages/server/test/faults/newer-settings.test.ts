@@ -1,11 +1,12 @@
-/** A setting that the previous release cannot read is stored only when no instance of it is left. */
+/** What the previous release cannot read is stored only when no instance of it is left. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../../../limiter/test/redis/servers.js'
 import { BUILD_WITHIN_MS, readBuilds } from './builds.js'
-import { admin } from './fleet.js'
+import { admin, rule } from './fleet.js'
 import { type Instance, MixedFleet, putDocument } from './mixed-fleet.js'
 import { upgradeDocument } from './upgrade-rules.js'
 
+const DEFAULT = { scope: 'ip', limits: '5/s' }
 const NORMALIZED = { ...upgradeDocument(), normalize: { checks: 'on' } }
 
 let fleet: MixedFleet
@@ -19,7 +20,9 @@ async function limitOf(instance: Instance, resource: string): Promise<number | n
   return (await instance.post('/v1/quota', { subject: { user: 'ada' }, resource })).body.limit
 }
 
-describe('normalize', () => {
+const TOLD = rule('told', '3/h', { resource: '/told', message: 'Later, please.' })
+
+describe('what the previous release cannot read', () => {
   it('is refused while an instance of the previous release runs, and nothing is changed', async () => {
     const [control, ...others] = fleet.instances
     await fleet.replace(control!, 'current')
@@ -34,6 +37,14 @@ describe('normalize', () => {
       })
       expect(plan.body.error.code).toBe('older_instances')
       expect((await admin(control!.process, 'GET', '/v1/document')).body.normalize).toBeUndefined()
+      const created = await admin(control!.process, 'POST', '/v1/rules', TOLD)
+      expect([created.status, created.body.error.code, created.body.error.field]).toEqual([
+        409,
+        'older_instances',
+        'message',
+      ])
+      const document = { ...upgradeDocument(), default_rule: { ...DEFAULT, message: 'x' } }
+      expect((await putDocument(control!.process, document)).body.error?.field).toBe('message')
       await fleet.replace(other, 'current')
     }
   })
@@ -48,5 +59,8 @@ describe('normalize', () => {
       )
       expect(await limitOf(instance, '/without-a-rule')).toBe(1000)
     }
+    expect((await admin(control!.process, 'POST', '/v1/rules', TOLD)).status).toBe(201)
+    for (const instance of fleet.instances)
+      await until(`${instance.name} has it`, async () => (await limitOf(instance, '/told')) === 3)
   })
 })

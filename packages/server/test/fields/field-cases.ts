@@ -64,6 +64,7 @@ const common = (of: (fields: Partial<RuleInput>) => RulesDocument): Record<strin
   description: [of({}), of({ description: 'why' })],
   rollout: [of({}), of({ rollout: 50 })],
   reach: [of({}), of({ reach: 'global' })],
+  message: [of({}), of({ message: 'come back later' })],
   adaptive: [of({}), of({ adaptive: 'api' })],
   priority: [of({}), of({ priority: 'bulk' })],
   shards: [of({}), of({ shards: 2 })],

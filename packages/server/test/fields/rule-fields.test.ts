@@ -51,6 +51,7 @@ const OTHER: { readonly [F in OwnField]: RuleInput[F] } = {
   reach: 'global',
   shards: 2,
   lease: 'off',
+  message: 'come back later',
   adaptive: 'api',
   priority: 'bulk',
   description: 'why it is there',

@@ -11,6 +11,7 @@ rules:
   search-per-user: { scope: user, resource: /v1/search, limits: 1000/h }
   daily: { scope: user, resource: /daily, limits: 1000/d fixed }
   few: { scope: user, resource: /few, limits: 1/h }
+  told: { scope: user, resource: /told, limits: 1/h, message: Come back tomorrow. }
   queue: { scope: user, resource: /queue, limits: 1/s queue 5 }
   jobs: { scope: user, resource: /jobs, limits: 2 concurrent for 60s }
 exemptions: [user:free]
@@ -69,6 +70,18 @@ describe('an answer', () => {
     expect(denied.status).toBe(429)
     expect(Object.keys(denied.body)).toEqual([...ALWAYS, 'reason', 'error'])
     expect(denied.text.length).toBeLessThan(400)
+  })
+
+  it('tells a denied caller the message of the rule, and logs why', async () => {
+    const check = someone('/told')
+    await lean.post('/v1/check', check)
+    const { body, status } = await lean.post('/v1/check', check)
+    expect([status, body.error]).toEqual([429, { code: 'limited', message: 'Come back tomorrow.' }])
+    expect(lean.log.map(({ msg }) => msg)).toContainEqual(
+      expect.stringContaining(`told allows user ${check.subject.user} 1/h`),
+    )
+    const batch = await lean.post('/v1/check/batch', { checks: [check] })
+    expect(batch.body.results[0].error.message).toBe('Come back tomorrow.')
   })
 
   it('has the same fields whichever way it is asked for', async () => {
