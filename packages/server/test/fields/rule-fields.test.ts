@@ -126,7 +126,9 @@ async function decisionsBy(document: RulesDocument): Promise<unknown> {
     )
   const most = store.health.leases.tokens.granted
   await leased.close()
-  const keys = (await client.keys(`${prefix}*`)).map((key) => key.includes('#')).toSorted()
+  const keys = (await client.keys(`${prefix}*`))
+    .map((key) => key.includes('#'))
+    .toSorted((a, b) => Number(a) - Number(b))
   return { decided, isLeased: most > 0, keys }
 }
 
