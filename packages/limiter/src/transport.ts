@@ -40,6 +40,7 @@ export {
   printCidr,
   printIp,
 } from './rules/ip-address.js'
+export { hasLabel, splitLabel } from './rules/labels.js'
 export { writeLease } from './rules/lease-terms.js'
 export { normalPatternKey, pathAmbiguity } from './rules/normalize.js'
 export { LONGEST_RESOURCE, patternKey } from './rules/pattern.js'

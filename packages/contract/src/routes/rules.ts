@@ -136,6 +136,7 @@ export const ruleRoutes = {
     query: {
       scope: text('Only of this scope.'),
       resource: text('Only of this resource, as it is written.'),
+      label: text('Only with this label: `team:search`, or `team` with any value.'),
       namespace: namespaceQuery,
       ...pageQuery,
     },

@@ -72,6 +72,11 @@ const leaseSizes = object(
   },
 )
 
+const labels = table(text('A value.', { minLength: 1, maxLength: 63 }), '', {
+  propertyNames: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_./-]{0,62}$' },
+  maxProperties: 16,
+})
+
 /** True, false, on or off. */
 export const SWITCH = { enum: [true, false, 'on', 'off'] }
 
@@ -202,6 +207,14 @@ export const RULE_FIELD_CONTRACTS: { readonly [F in RuleField]: RuleFieldContrac
     print: same,
     words: or('none'),
   },
+  labels: {
+    description:
+      'For finding rules, such as { team: search }: at most 16, keys and values at most 63 characters.',
+    input: labels,
+    answer: labels,
+    print: same,
+    words: labelWords,
+  },
   adaptive: {
     description: 'The target whose load the limits follow.',
     input: text('', { pattern: whole(TIER_PATTERN) }),
@@ -222,6 +235,11 @@ export const RULE_FIELD_CONTRACTS: { readonly [F in RuleField]: RuleFieldContrac
     answer: orNull(text('')),
     print: same,
   },
+}
+
+function labelWords(labels: unknown): string {
+  const texts = Object.entries(labels as Record<string, string>).map((entry) => entry.join(':'))
+  return texts.length === 0 ? 'none' : texts.toSorted().join(' ')
 }
 
 function leaseWords(lease: unknown): string {

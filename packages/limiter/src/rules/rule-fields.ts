@@ -6,6 +6,7 @@
 import type { FieldReader } from '../field-reader.js'
 import { type Limit, printLimit } from '../limits/limit.js'
 import type { LimitInput } from '../limits/long-form.js'
+import { type Labels, readLabels } from './labels.js'
 import { type LeaseInput, readLease } from './lease-terms.js'
 import { readMethods, splitMethods } from './methods.js'
 import { readLimits } from './read-limits.js'
@@ -64,6 +65,8 @@ export interface RuleInput<Scope extends string = string> {
   readonly lease?: LeaseInput
   /** What callers who are denied by it are told, instead of which limit denied them; at most 500 characters. */
   readonly message?: string
+  /** For finding rules, such as `{ team: 'search' }`: at most 16. */
+  readonly labels?: Labels
   /** The target whose load the limits follow. Not in force yet. */
   readonly adaptive?: string
   /** How important its requests are. Not in force yet. */
@@ -227,6 +230,14 @@ export const RULE_FIELDS = {
   message: field({
     read: readMessage,
     default: null,
+    change: 'nothing',
+    effect: 'shown',
+    isNew: true,
+  }),
+  labels: field({
+    read: readLabels,
+    default: {},
+    equals: isSameJson,
     change: 'nothing',
     effect: 'shown',
     isNew: true,

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { printStored } from '@sluice/contract'
 import type { FailureMode, RuleInput } from '@sluice/limiter'
+import { splitLabel } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
 import { type Caller, namespaceOf } from '../security/caller.js'
 import type { RuleRow } from './content.js'
@@ -59,6 +60,8 @@ export interface RuleFilter {
   readonly namespace: string
   readonly scope?: string
   readonly resource?: string
+  /** `team:search`, or `team` with any value. */
+  readonly label?: string
 }
 
 interface VersionRecord extends Record<string, unknown> {
@@ -80,13 +83,16 @@ export function rulesPart(context: ControlContext) {
 
   const list = (filter: RuleFilter, page: PageRequest): Promise<Page<WireRule>> =>
     context.read(async (sql) => {
-      const { namespace, scope = null, resource = null } = filter
+      const { namespace, scope = null, resource = null, label } = filter
+      const [key, value] = label === undefined ? [null, null] : splitLabel(label)
       await requireNamespace(sql, namespace, file)
       const rows = await sql.query<RuleRecord>(
         `SELECT ${COLUMNS} ${FROM} WHERE rules.namespace = $1
           AND ($2::text IS NULL OR scope = $2) AND ($3::text IS NULL OR resource = $3)
-          AND ($4::text IS NULL OR rules.name > $4) ORDER BY rules.name LIMIT $5`,
-        [namespace, scope, resource, page.after?.[0] ?? null, page.limit + 1],
+          AND ($4::text IS NULL OR rules.name > $4)
+          AND ($5::text IS NULL OR body->'labels' ? $5)
+          AND ($6::text IS NULL OR body->'labels'->>$5 = $6) ORDER BY rules.name LIMIT $7`,
+        [namespace, scope, resource, page.after?.[0] ?? null, key, value, page.limit + 1],
       )
       return pageOf(rows, page.limit, wireRule, ({ name }) => [name])
     })

@@ -1,7 +1,7 @@
 /** The rules in force where they come from a file: read alone, each of version 1, known by its name. */
 import { printRule } from '@sluice/contract'
 import type { Rule, RuleSet } from '@sluice/limiter'
-import { quote } from '@sluice/limiter/transport'
+import { hasLabel, quote } from '@sluice/limiter/transport'
 import { type Page, type PageRequest, pageOf } from '../control/context.js'
 import { costKey } from '../control/print-document.js'
 import type { WireRule } from '../control/rules-part.js'
@@ -22,7 +22,7 @@ function rulesByName(rules: RuleSet): readonly Rule[] {
 
 export function listFileRules(
   { namespace, limiter }: Tenant,
-  { scope, resource }: { scope?: string; resource?: string },
+  { scope, resource, label }: { scope?: string; resource?: string; label?: string },
   { after, limit }: PageRequest,
 ): Page<WireRule> {
   const found: Rule[] = []
@@ -30,6 +30,7 @@ export function listFileRules(
     if (after !== null && rule.name <= after[0]!) continue
     if (scope !== undefined && rule.scope !== scope) continue
     if (resource !== undefined && rule.resource !== resource) continue
+    if (label !== undefined && !hasLabel(rule.labels, label)) continue
     if (found.push(rule) > limit) break
   }
   return pageOf(

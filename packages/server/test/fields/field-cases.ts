@@ -65,6 +65,7 @@ const common = (of: (fields: Partial<RuleInput>) => RulesDocument): Record<strin
   rollout: [of({}), of({ rollout: 50 })],
   reach: [of({}), of({ reach: 'global' })],
   message: [of({}), of({ message: 'come back later' })],
+  labels: [of({ labels: { team: 'search' } }), of({ labels: { team: 'pay' } })],
   adaptive: [of({}), of({ adaptive: 'api' })],
   priority: [of({}), of({ priority: 'bulk' })],
   shards: [of({}), of({ shards: 2 })],

@@ -52,6 +52,7 @@ const OTHER: { readonly [F in OwnField]: RuleInput[F] } = {
   shards: 2,
   lease: 'off',
   message: 'come back later',
+  labels: { team: 'search', env: 'prod' },
   adaptive: 'api',
   priority: 'bulk',
   description: 'why it is there',

@@ -1,0 +1,51 @@
+/** The labels of a rule, by which it is found. */
+import { quote } from '../faults.js'
+import type { FieldReader } from '../field-reader.js'
+import { hasControlCharacters } from './words.js'
+
+export type Labels = Readonly<Record<string, string>>
+
+const MOST_LABELS = 16
+const LONGEST = 63
+/** Without a colon, which ends it in `team:search`. */
+const KEY = /^[A-Za-z0-9][A-Za-z0-9_./-]{0,62}$/
+
+/** In the order of their keys. */
+export function readLabels(reader: FieldReader): Labels {
+  const entries = reader.entries('labels', 'labels such as { team: search }') ?? []
+  if (entries.length > MOST_LABELS)
+    reader.fault('labels', `has ${entries.length} labels; at most ${MOST_LABELS}`)
+  const labels: Record<string, string> = {}
+  for (const [key, value] of entries.slice(0, MOST_LABELS)) {
+    const fault = keyFault(key) ?? valueFault(key, value)
+    if (fault === undefined) labels[key] = value as string
+    else reader.fault('labels', fault)
+  }
+  return Object.fromEntries(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function keyFault(key: string): string | undefined {
+  if (KEY.test(key)) return undefined
+  return `${quote(key)} is not a label: letters, digits, _ . - /, at most ${LONGEST}`
+}
+
+function valueFault(key: string, value: unknown): string | undefined {
+  if (typeof value !== 'string') return `${key} is ${quote(value)}; expected a text`
+  if (value === '' || value.length > LONGEST)
+    return `${key} is ${quote(value)}; expected 1 to ${LONGEST} characters`
+  if (hasControlCharacters(value) || !value.isWellFormed())
+    return `${key} holds control characters or half a surrogate pair`
+  return undefined
+}
+
+/** Whether a rule has a label: `team:search`, or `team` with any value. */
+export function hasLabel(labels: Labels, wanted: string): boolean {
+  const [key, value] = splitLabel(wanted)
+  return Object.hasOwn(labels, key) && (value === null || labels[key] === value)
+}
+
+/** The key, and the value unless any will do. */
+export function splitLabel(label: string): [key: string, value: string | null] {
+  const colon = label.indexOf(':')
+  return colon < 0 ? [label, null] : [label.slice(0, colon), label.slice(colon + 1)]
+}
