@@ -126,9 +126,9 @@ export function* plannedChanges(
     overrides,
     ({ scope, value, rule }) => `${scope}:${value} ${rule}`,
     ({ limits, until, reason }) =>
-      [limits.join(', '), ...(until === null ? [] : [`until ${until}`]), reason ?? '']
-        .join(' ')
-        .trim(),
+      limits.join(', ') +
+      (until === null ? '' : ` until ${until}`) +
+      (reason === null ? '' : ` (${reason})`),
     carried,
   )
   for (const [what, list] of lists)

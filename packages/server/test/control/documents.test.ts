@@ -111,7 +111,7 @@ onEachDatabase('documents', (world) => {
       'tier user:3': { change: 'added', before: null, after: 'free', counters: null },
       'override user:7 per-user': {
         change: 'removed',
-        before: '20/s',
+        before: '20/s (x)',
         after: null,
         counters: null,
       },
