@@ -166,7 +166,11 @@ function decideParts(t, f, limit, cost, now, out, o)
         roomT = roomT - 1
         roomF = roomF + limit.amount
     end
-    out[o + 2] = tokens(roomT, roomF, limit, limit.burst)
+    if roomT >= 0 then
+        out[o + 2] = tokens(roomT, roomF, limit, limit.burst)
+    else
+        out[o + 2] = -1 - tokens(-1 - roomT, limit.amount - 1 - roomF, limit, 64000000000)
+    end
     if cost > limit.burst then
         out[o + 1] = 2
         out[o + 4] = 0
@@ -206,14 +210,7 @@ function nextTat(t, limit, cost, now)
 end
 function decideWhole(t, limit, cost, now, out, o)
     local top = now + limit.burstWhole
-    local remaining = 0
-    if top > t then
-        remaining = min(
-            limit.burst,
-            floor((top - t) / limit.whole)
-        )
-    end
-    out[o + 2] = remaining
+    out[o + 2] = floor((top - t) / limit.whole)
     out[o + 3] = t
     if cost > limit.burst then
         out[o + 1] = 2
@@ -559,7 +556,7 @@ function decideFixedWindow(row, at, limit, cost, now, out, o)
         count = row[at + 2]
     end
     local ____end = endOf(limit, start)
-    out[o + 2] = max(0, limit.amount - count)
+    out[o + 2] = limit.amount - count
     out[o + 3] = now
     if count > 0 then
         out[o + 3] = ____end
@@ -683,7 +680,7 @@ function decideSlidingCounter(row, at, limit, cost, now, out, o)
     local start = rolled[1]
     local count = rolled[3]
     local used = count + weighted(limit, now)
-    out[o + 2] = max(0, limit.amount - used)
+    out[o + 2] = limit.amount - used
     out[o + 3] = resetAt(limit, now)
     out[o + 4] = now
     out[o + 5] = start
@@ -828,7 +825,7 @@ function decideSlidingLog(row, at, limit, cost, now, out, o, entries)
     local time = max(now, row[at + 2])
     measure(limit, entries, time)
     local used = row[at + 1] - left[2]
-    out[o + 2] = max(0, limit.amount - used)
+    out[o + 2] = limit.amount - used
     out[o + 3] = newestLeavesAt(limit, entries, now)
     out[o + 4] = now
     out[o + 5] = stampOf(limit, time)
@@ -954,7 +951,7 @@ function slidingLogEmptyAt(row, at, limit, entries)
 end
 function decideConcurrency(limit, cost, now, out, o, holds, id)
     local used = holds:live(now)
-    out[o + 2] = max(0, limit.amount - used)
+    out[o + 2] = limit.amount - used
     out[o + 3] = max(
         now,
         holds:lastExpiry()

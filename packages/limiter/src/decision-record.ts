@@ -30,6 +30,7 @@ import {
   DEGRADED_REASONS,
   type DegradedReason,
   FIRST_VERDICT,
+  remainingIn,
   type Transaction,
   type Verdicts,
   wasTaken,
@@ -92,6 +93,10 @@ export class DecisionRecord implements Answered {
 
   get limit(): number | null {
     return this.top?.limit.numbers.burst ?? null
+  }
+
+  get used(): number | null {
+    return this.topRule < 0 ? null : usedOf(this.verdicts, this.topAt, this.limit!)
   }
 
   get remaining(): number | null {
@@ -218,6 +223,7 @@ export class DecisionRecord implements Answered {
           limit: limit.limit.burst,
           windowSeconds: limit.windowSeconds(this.decidedAt),
           allowed: passes,
+          used: usedOf(verdicts, at, limit.limit.burst),
           remaining: remainingOf(verdicts, at),
           resetAtMs: milliseconds(verdicts[at + RESET_AT]!),
           retryAfterMs: passes ? null : retryAfterMs(verdicts, at),
@@ -251,6 +257,7 @@ export class DecisionRecord implements Answered {
     return {
       allowed: this.allowed,
       limit: this.limit,
+      used: this.used,
       remaining: this.remaining,
       resetAtMs: this.resetAtMs,
       retryAfterMs: this.retryAfterMs,
@@ -273,10 +280,20 @@ export class DecisionRecord implements Answered {
   }
 }
 
-/** Null where nothing could be counted. */
-function remainingOf(verdicts: Verdicts, at: number): number | null {
+/** Not where the store could not be asked. */
+function isCounted(verdicts: Verdicts, at: number): boolean {
   const status = verdicts[at + STATUS]
-  return status === UNCOUNTED || status === SHUT ? null : verdicts[at + REMAINING]!
+  return status !== UNCOUNTED && status !== SHUT
+}
+
+/** Null where nothing could be counted. */
+function usedOf(verdicts: Verdicts, at: number, limit: number): number | null {
+  return isCounted(verdicts, at) ? limit - verdicts[at + REMAINING]! : null
+}
+
+/** The same. */
+function remainingOf(verdicts: Verdicts, at: number): number | null {
+  return isCounted(verdicts, at) ? remainingIn(verdicts, at) : null
 }
 
 function milliseconds(us: number): number {

@@ -18,6 +18,11 @@ export interface LimitDecision {
   readonly limit: number
   readonly windowSeconds: number
   readonly allowed: boolean
+  /**
+   * What is counted after this decision, in the rule's unit. It exceeds the limit in debt, or where the limit
+   * was lowered, else it is the limit less `remaining`. Null where `remaining` is.
+   */
+  readonly used: number | null
   /** Null where the store could not be asked, and the rule is open or closed. */
   readonly remaining: number | null
   readonly resetAtMs: number
@@ -31,6 +36,7 @@ export interface LimitDecision {
 export interface Answered {
   /** Numbers of the limit that blocks, or else is most restrictive; null where no limit applies. */
   readonly limit: number | null
+  readonly used: number | null
   readonly remaining: number | null
   readonly resetAtMs: number | null
   readonly rule: string | null

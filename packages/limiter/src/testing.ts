@@ -18,6 +18,7 @@ import { shadowRules } from './testing/shadow-rules.js'
 import { timeGoingBack } from './testing/time-going-back.js'
 import { type Chapter, type MakeStore, tryOut } from './testing/trial.js'
 import { unknownOutcomes } from './testing/unknown-outcomes.js'
+import { whatIsUsed } from './testing/what-is-used.js'
 
 export type { Clock } from './clock.js'
 export type { Store } from './store/store.js'
@@ -32,6 +33,7 @@ export interface TestFramework {
 const CHAPTERS: Readonly<Record<string, Chapter>> = {
   'all or nothing': allOrNothing,
   'the numbers of an answer': numbersOfAnswers,
+  'what is used': whatIsUsed,
   'calendar windows': calendars,
   'large and fractional numbers': largeNumbers,
   'many checks at once': manyAtOnce,

@@ -1,16 +1,7 @@
 /** Which limit gives a decision its top-level numbers. */
-import {
-  GO_AT,
-  NEVER,
-  REMAINING,
-  SHUT,
-  STATUS,
-  UNCOUNTED,
-  VERDICT_WIDTH,
-  YES,
-} from './algorithms/verdict.js'
+import { GO_AT, NEVER, SHUT, STATUS, UNCOUNTED, VERDICT_WIDTH, YES } from './algorithms/verdict.js'
 import type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
-import { ALLOWED, FIRST_VERDICT, type Verdicts } from './store/store.js'
+import { ALLOWED, FIRST_VERDICT, remainingIn, type Verdicts } from './store/store.js'
 
 /** The limit that gives the top-level numbers. */
 export interface TopLimit {
@@ -54,7 +45,7 @@ export function topLimit(rules: readonly CompiledRule[], verdicts: Verdicts): vo
 /** The part that is left, from 0 to 1; 2 more for buckets that space requests; most where nothing was counted. */
 function fullness({ numbers, spaces }: CompiledLimit, verdicts: Verdicts, at: number): number {
   if (verdicts[at + STATUS] === UNCOUNTED) return 4
-  const left = verdicts[at + REMAINING]! / numbers.burst
+  const left = remainingIn(verdicts, at) / numbers.burst
   return spaces ? left + 2 : left
 }
 

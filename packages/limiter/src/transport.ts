@@ -80,6 +80,7 @@ export {
   DEGRADED,
   DEGRADED_REASONS,
   FIRST_VERDICT,
+  remainingIn,
   type Store,
   type Undone,
 } from './store/store.js'

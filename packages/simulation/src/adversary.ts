@@ -8,13 +8,18 @@
 import { LONGEST_STEP } from '../../limiter/src/algorithms/clock-steps.js'
 import { LEASE_PERIOD } from '../../limiter/src/algorithms/leases.js'
 import { FIXED_WINDOW, SLIDING_COUNTER } from '../../limiter/src/algorithms/limit-numbers.js'
-import { REMAINING, VERDICT_WIDTH } from '../../limiter/src/algorithms/verdict.js'
+import { VERDICT_WIDTH } from '../../limiter/src/algorithms/verdict.js'
 import { type LimitsInput, RuleSet } from '../../limiter/src/index.js'
 import { Holding } from '../../limiter/src/leases/holding.js'
 import type { LeaseAnswer } from '../../limiter/src/leases/lease-port.js'
 import { LeasedRow } from '../../limiter/src/leases/leased-row.js'
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
-import { ALLOWED, FIRST_VERDICT, type Verdicts } from '../../limiter/src/store/store.js'
+import {
+  ALLOWED,
+  FIRST_VERDICT,
+  remainingIn,
+  type Verdicts,
+} from '../../limiter/src/store/store.js'
 import type { Counters } from './counters.js'
 import { Ledger, type Spend, type Worst } from './ledger.js'
 import { Random } from './random.js'
@@ -118,7 +123,7 @@ export function torment(
   const left = (): number => {
     const verdicts = consume(1, true)
     const all = [...rule!.limits.keys()]
-    return Math.min(...all.map((j) => verdicts[FIRST_VERDICT + j * VERDICT_WIDTH + REMAINING]!))
+    return Math.min(...all.map((j) => remainingIn(verdicts, FIRST_VERDICT + j * VERDICT_WIDTH)))
   }
   const takeSome = (cost: number): void => {
     if (cost === 0) return

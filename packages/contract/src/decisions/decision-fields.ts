@@ -16,6 +16,7 @@ import {
   list,
   literal,
   named,
+  number,
   object,
   oneOf,
   orNull,
@@ -53,7 +54,7 @@ interface PrintContext extends AnswerKind {
 }
 
 /** A number of the answer that changes from one decision to the next under the same rules. */
-export type Slot = 'remaining' | 'reset_at'
+export type Slot = 'used' | 'remaining' | 'reset_at'
 
 /** `stated`: only where it says something. An include: where it was asked for. */
 type When = 'always' | 'stated' | 'reservation' | Include
@@ -100,6 +101,11 @@ export const LIMIT_FIELDS = {
     ({ windowSeconds }) => windowSeconds,
   ),
   allowed: limitField(flag('Whether this limit lets the request pass.'), ({ allowed }) => allowed),
+  used: limitField(
+    orNull(number('What is counted after this decision; may be more than the limit.')),
+    ({ used }) => used,
+    { slot: 'used', isNew: true },
+  ),
   remaining: limitField(
     orNull(count('Unit requests that would pass now; null if it could not be counted.')),
     ({ remaining }) => remaining,
@@ -170,6 +176,14 @@ export const DECISION_FIELDS = {
     'always',
     orNull(count('Of the limit that blocks, or is most restrictive; null if none applies.')),
     ({ limit }) => limit,
+  ),
+  used: field(
+    'always',
+    orNull(
+      number("What is counted after this decision, in the rule's unit; may be more than `limit`."),
+    ),
+    ({ used }) => used,
+    { slot: 'used', isNew: true },
   ),
   remaining: field(
     'always',
@@ -345,4 +359,5 @@ export const ReservationAnswer = decisionSchema('Reservation', false, true)
 export const FULL_ANSWERS = {
   Decision: decisionSchema('Decision', true, false),
   Reservation: decisionSchema('Reservation', true, true),
+  Limit: named('Limit', object(limitSchemas(limitFieldsOf({ isFull: true })))),
 }

@@ -32,6 +32,9 @@ export const LAST = 3
 /** The most tokens a bucket in debt may owe. */
 export const MOST_OWED = 2_000_000_000
 
+/** The most tokens above its burst that are counted: what a bucket may owe, and what a clock that steps back by a minute adds. */
+const MOST_OVER = 64_000_000_000
+
 /** The last result of `current`: TAT under the limit's own amount. */
 export const tat: number[] = [0.5, 0.5]
 
@@ -132,7 +135,12 @@ function decideParts(
     roomT = roomT - 1
     roomF = roomF + limit.amount
   }
-  out[o + REMAINING] = tokens(roomT, roomF, limit, limit.burst)
+  if (roomT >= 0) {
+    out[o + REMAINING] = tokens(roomT, roomF, limit, limit.burst)
+  } else {
+    // What is owed, rounded up: times are multiples of 1/amount, so whole tokens of one such part less, and one.
+    out[o + REMAINING] = -1 - tokens(-1 - roomT, limit.amount - 1 - roomF, limit, MOST_OVER)
+  }
   if (cost > limit.burst) {
     out[o + STATUS] = NEVER
     out[o + GO_AT] = 0
@@ -180,9 +188,7 @@ function decideWhole(
   o: number,
 ): void {
   const top = now + limit.burstWhole
-  let remaining = 0
-  if (top > t) remaining = Math.min(limit.burst, Math.floor((top - t) / limit.whole))
-  out[o + REMAINING] = remaining
+  out[o + REMAINING] = Math.floor((top - t) / limit.whole)
   out[o + RESET_AT] = t
   if (cost > limit.burst) {
     out[o + STATUS] = NEVER

@@ -49,7 +49,7 @@ export function decideConcurrency(
   id: string,
 ): void {
   const used = holds.live(now)
-  out[o + REMAINING] = Math.max(0, limit.amount - used)
+  out[o + REMAINING] = limit.amount - used
   out[o + RESET_AT] = Math.max(now, holds.lastExpiry())
   out[o + GO_AT] = now
   out[o + MARK] = now + limit.window

@@ -63,7 +63,7 @@ export function decideFixedWindow(
     count = row[at + COUNT]!
   }
   const end = endOf(limit, start)
-  out[o + REMAINING] = Math.max(0, limit.amount - count)
+  out[o + REMAINING] = limit.amount - count
   out[o + RESET_AT] = now
   if (count > 0) out[o + RESET_AT] = end
   out[o + GO_AT] = now

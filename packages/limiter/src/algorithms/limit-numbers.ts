@@ -48,7 +48,7 @@ export function leadOf(window: number): number {
   return Math.ceil(window / 200)
 }
 
-/** n·rest/amount as [whole, remainder], exact for n ≤ 2e9 and amount ≤ 1e9. */
+/** n·rest/amount as [whole, remainder], exact for n ≤ 2^38 and amount ≤ 1e9. */
 export function partsOf(n: number, rest: number, amount: number, out: number[]): void {
   const product = n * rest
   if (product < 9_007_199_254_740_992) {

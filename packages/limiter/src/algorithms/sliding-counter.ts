@@ -83,7 +83,7 @@ export function decideSlidingCounter(
   const start = rolled[START]!
   const count = rolled[COUNT]!
   const used = count + weighted(limit, now)
-  out[o + REMAINING] = Math.max(0, limit.amount - used)
+  out[o + REMAINING] = limit.amount - used
   out[o + RESET_AT] = resetAt(limit, now)
   out[o + GO_AT] = now
   out[o + MARK] = start

@@ -78,7 +78,7 @@ export function decideSlidingLog(
   const time = Math.max(now, row[at + SEEN]!)
   measure(limit, entries, time)
   const used = row[at + SUM]! - left[1]!
-  out[o + REMAINING] = Math.max(0, limit.amount - used)
+  out[o + REMAINING] = limit.amount - used
   out[o + RESET_AT] = newestLeavesAt(limit, entries, now)
   out[o + GO_AT] = now
   out[o + MARK] = stampOf(limit, time)

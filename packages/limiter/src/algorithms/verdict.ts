@@ -10,7 +10,10 @@ export type Numbers = number[] | Float64Array
 export const VERDICT_WIDTH = 7
 /** YES, NOT_NOW, NEVER, or OTHER_BOUNDS. */
 export const STATUS = 0
-/** Unit requests that would still pass at this instant. */
+/**
+ * What a full counter holds less what is counted: the unit requests that would still pass at this instant.
+ * It is negative where more is counted than the limit holds: a debt, or a limit that was lowered.
+ */
 export const REMAINING = 1
 export const RESET_AT = 2
 /** When the request may go: of a yes, now (leaky buckets: its turn); of a not-now, the first time that admits it. */

@@ -3,8 +3,9 @@
  * The draft is still moving, so its forms are named by version and chosen.
  */
 import { CONCURRENCY } from '../algorithms/limit-numbers.js'
-import { GO_AT, NOT_NOW, REMAINING, RESET_AT, STATUS, UNCOUNTED } from '../algorithms/verdict.js'
+import { GO_AT, NOT_NOW, RESET_AT, STATUS, UNCOUNTED } from '../algorithms/verdict.js'
 import type { DecisionRecord } from '../decision-record.js'
+import { remainingIn } from '../store/store.js'
 import type { TopLimit } from '../top-limit.js'
 
 export const HEADER_FAMILIES = ['x-ratelimit', 'draft-6', 'draft-7', 'draft-8', 'draft-11'] as const
@@ -92,7 +93,8 @@ function structured(decision: DecisionRecord): Headers {
     const unit = limit.numbers.kind === CONCURRENCY ? 'concurrent-requests' : rule.unit
     const quotaUnit = unit === 'requests' ? '' : `;qu="${unit}"`
     policies.push(`"${name}";q=${limit.limit.amount};w=${window}${quotaUnit}`)
-    states.push(`"${name}";r=${decision.verdicts[at + REMAINING]};t=${secondsOf(decision, item)}`)
+    const left = remainingIn(decision.verdicts, at)
+    states.push(`"${name}";r=${left};t=${secondsOf(decision, item)}`)
   }
   return { 'RateLimit-Policy': policies.join(', '), RateLimit: states.join(', ') }
 }

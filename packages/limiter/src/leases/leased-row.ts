@@ -247,7 +247,7 @@ export class LeasedRow {
     for (let j = 0; j < limits.length; j++) {
       const { numbers } = limits[j]!
       out[to + STATUS] = YES
-      out[to + REMAINING] = Math.min(seen[at + REMAINING]! + unspent, numbers.burst)
+      out[to + REMAINING] = leftWith(seen[at + REMAINING]!, unspent, numbers.burst)
       out[to + RESET_AT] = Math.max(verdicts[from + RESET_AT]!, now)
       out[to + GO_AT] = now
       out[to + MARK] = verdicts[from + MARK]!
@@ -260,6 +260,11 @@ export class LeasedRow {
       at += VERDICT_WIDTH
     }
   }
+}
+
+/** What a row has left together with what is held of it; where nothing is held, what it owes as well. */
+export function leftWith(left: number, held: number, burst: number): number {
+  return held === 0 ? left : Math.min(Math.max(0, left) + held, burst)
 }
 
 /** Moves a bucket's mark later by n tokens. */

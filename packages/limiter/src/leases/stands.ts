@@ -12,7 +12,7 @@ import {
 } from '../store/store.js'
 import { newVerdicts } from '../store/verdicts.js'
 import type { Holding } from './holding.js'
-import type { LeasedRow } from './leased-row.js'
+import { type LeasedRow, leftWith } from './leased-row.js'
 
 /** How a rule stands before the store is asked. */
 export interface Stand {
@@ -99,7 +99,7 @@ export function wouldBe(transaction: Transaction, stands: readonly Stand[], rest
 function addOwn({ unspent, rule }: LeasedRow, cost: number, out: number[], o: number): void {
   for (const [j, { numbers }] of rule.limits.entries()) {
     const at = o + j * VERDICT_WIDTH
-    out[at + REMAINING] = Math.min(numbers.burst, out[at + REMAINING]! + unspent)
+    out[at + REMAINING] = leftWith(out[at + REMAINING]!, unspent, numbers.burst)
     if (out[at + REMAINING]! >= cost) out[at + STATUS] = YES
   }
 }

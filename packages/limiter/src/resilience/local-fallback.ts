@@ -8,7 +8,6 @@ import { BUCKET } from '../algorithms/limit-numbers.js'
 import {
   GO_AT,
   NOT_NOW,
-  REMAINING,
   RESET_AT,
   SHUT,
   STATUS,
@@ -30,6 +29,7 @@ import {
   type HoldPlace,
   type LimitChange,
   type Return,
+  remainingIn,
   type Store,
   type Transaction,
   type Verdicts,
@@ -208,7 +208,7 @@ export class LocalFallback implements Store {
     return rule.limits.flatMap((limit, j) => {
       const other = scaled.limits.find(({ id }) => id === limit.id)
       if (other === undefined) return []
-      const remaining = verdicts[FIRST_VERDICT + j * VERDICT_WIDTH + REMAINING]!
+      const remaining = remainingIn(verdicts, FIRST_VERDICT + j * VERDICT_WIDTH)
       const used = Math.round((other.numbers.burst - remaining) / row.part)
       const amount = Math.min(limit.numbers.burst, used)
       return amount > 0 ? [{ rule, limit, value, amount }] : []

@@ -6,10 +6,10 @@
  * comes later to the same place takes it. It grows to a bounded size.
  */
 import { randomFillSync } from 'node:crypto'
-import { REMAINING, RESET_AT, VERDICT_WIDTH } from '../algorithms/verdict.js'
+import { RESET_AT, VERDICT_WIDTH } from '../algorithms/verdict.js'
 import type { CompiledRule, Family } from '../rules/compiled-rule.js'
 import { Fingerprint } from '../store/memory/half-sip-hash.js'
-import { DECIDED_AT, type Verdicts } from '../store/store.js'
+import { DECIDED_AT, remainingIn, type Verdicts } from '../store/store.js'
 
 const FIRST_ROWS = 256
 const MOST_ROWS = 16_384
@@ -77,7 +77,7 @@ export class Sightings {
     const count = Math.min(MOST_LIMITS, rule.limits.length)
     for (let j = 0; j < count; j++) {
       const verdict = at + j * VERDICT_WIDTH
-      numbers[row + LIMITS + 2 * j] = verdicts[verdict + REMAINING]!
+      numbers[row + LIMITS + 2 * j] = remainingIn(verdicts, verdict)
       numbers[row + LIMITS + 2 * j + 1] = verdicts[verdict + RESET_AT]!
     }
   }

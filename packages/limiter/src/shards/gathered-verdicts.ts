@@ -46,12 +46,13 @@ export function presentGathered(place: Place, out: number[], id: number): void {
   const { rule, levels } = place
   for (const [j, at] of verdictsAt(place).entries()) {
     const { burst } = rule.whole.limits[j]!.numbers
-    let left = 0
+    let [left, owed] = [0, 0]
     for (let shard = 0; shard < rule.count; shard++) {
-      left += levels.surely(shard, j, out[DECIDED_AT]!)
+      left += Math.max(0, levels.surely(shard, j, out[DECIDED_AT]!))
+      owed += levels.owed(shard, j, out[DECIDED_AT]!)
       out[at + RESET_AT] = Math.max(out[at + RESET_AT]!, levels.fullAt(shard, j))
     }
-    out[at + REMAINING] = Math.min(burst, left)
+    out[at + REMAINING] = left > 0 ? Math.min(burst, left) : 0 - owed
     markGathered(out, at, id)
   }
 }

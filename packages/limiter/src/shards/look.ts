@@ -18,6 +18,7 @@ import {
   DEGRADED,
   FIRST_VERDICT,
   partOf,
+  remainingIn,
   type Store,
   type Transaction,
   type Verdicts,
@@ -97,7 +98,7 @@ function copyRest(
   }
 }
 
-/** The shard that would admit it, or will first, speaks for all; what is left is the sum. */
+/** The shard that would admit it, or will first, speaks for all; what is left is the sum, and what is owed where that is nothing. */
 function addUp(place: Place, shards: readonly Verdicts[], out: number[]): void {
   const { rule, at: from, cost } = place
   const count = rule.whole.limits.length
@@ -107,12 +108,13 @@ function addUp(place: Place, shards: readonly Verdicts[], out: number[]): void {
     const own = FIRST_VERDICT + j * VERDICT_WIDTH
     for (let n = 0; n < VERDICT_WIDTH; n++) out[at + n] = speaker[own + n]!
     if (out[at + STATUS] === UNCOUNTED || out[at + STATUS] === SHUT) continue
-    const left = shards.reduce((sum, each) => sum + each[own + REMAINING]!, 0)
+    const left = shards.reduce((sum, each) => sum + remainingIn(each, own), 0)
+    const all = shards.reduce((sum, each) => sum + each[own + REMAINING]!, 0)
     out[at + RESET_AT] = Math.max(...shards.map((each) => each[own + RESET_AT]!))
     if (rule.isLarge(cost)) out[at + STATUS] = left >= cost ? YES : NOT_NOW
     if (cost > numbers.burst) out[at + STATUS] = NEVER
     const most = out[at + STATUS] === YES ? numbers.burst : Math.min(numbers.burst, cost - 1)
-    out[at + REMAINING] = Math.min(left, most)
+    out[at + REMAINING] = left > 0 ? Math.min(left, most) : all
     if (rule.isLarge(cost)) out[at + GO_AT] = gatheredAt(place, j, out[DECIDED_AT]!)
   }
 }

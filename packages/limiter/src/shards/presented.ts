@@ -8,7 +8,7 @@ import {
   VERDICT_WIDTH,
   YES,
 } from '../algorithms/verdict.js'
-import { DECIDED_AT, DEGRADED, type Verdicts, wasTaken } from '../store/store.js'
+import { DECIDED_AT, DEGRADED, remainingIn, type Verdicts, wasTaken } from '../store/store.js'
 import type { Place } from './place.js'
 import { markShard } from './shard-mark.js'
 
@@ -24,7 +24,7 @@ export function present(places: readonly Place[], verdicts: Verdicts): void {
   }
 }
 
-/** What is left is this shard's, and what the others should have. */
+/** What is left is this shard's, and what the others should have; what shards owe is told where nothing is left. */
 function sumUp({ rule, levels, shard, tried, at: from, cost }: Place, out: number[]): void {
   const now = out[DECIDED_AT]!
   // Of those that were asked just now: what others have taken since is not known of the rest.
@@ -33,13 +33,16 @@ function sumUp({ rule, levels, shard, tried, at: from, cost }: Place, out: numbe
   const earliest = Math.min(...named)
   for (const [j, { numbers }] of rule.whole.limits.entries()) {
     const at = from + j * VERDICT_WIDTH
+    let left = remainingIn(out, at)
+    let owed = left - out[at + REMAINING]!
     for (let other = 0; other < rule.count; other++) {
       if (other === shard) continue
-      out[at + REMAINING]! += Math.max(0, Math.floor(levels.level(other, j, now)))
+      left += Math.max(0, Math.floor(levels.level(other, j, now)))
+      owed += levels.owed(other, j, now)
       out[at + RESET_AT] = Math.max(out[at + RESET_AT]!, levels.fullAt(other, j))
     }
     const most = out[at + STATUS] === YES ? numbers.burst : Math.min(numbers.burst, cost - 1)
-    out[at + REMAINING] = Math.min(out[at + REMAINING]!, most)
+    out[at + REMAINING] = left > 0 ? Math.min(left, most) : 0 - owed
     if (out[at + STATUS] === NOT_NOW) out[at + GO_AT] = Math.min(out[at + GO_AT]!, earliest)
   }
 }

@@ -17,11 +17,13 @@ import type { ShardedRule } from './sharded-rule.js'
 /** How long a no is taken for granted, at most: others may give back, or reset. */
 const DENIAL_US = 1_000_000
 
-/** A shard: when it was seen (0: never), the cost that it denied and until when, then two numbers a limit. */
+/** A shard: when it was seen (0: never), the cost that it denied and until when, what is being taken since, then two numbers a limit. */
 const SEEN_AT = 0
 const DENIED_COST = 1
 const DENIED_UNTIL = 2
-const LIMITS = 3
+const EXPECTED = 3
+const LIMITS = 4
+/** As it was seen: negative where more was counted than the shard holds. */
 const LEFT = 0
 const FULL_AT = 1
 
@@ -55,34 +57,50 @@ export class RowLevels {
     numbers[row + SEEN_AT] = verdicts[DECIDED_AT]!
     numbers[row + DENIED_COST] = cost
     numbers[row + DENIED_UNTIL] = deniedUntil
+    numbers[row + EXPECTED] = 0
   }
 
   /** So much is being taken: others that choose in the meantime should know. */
   expect(shard: number, cost: number): void {
     const row = shard * this.#width
-    if (this.#numbers[row + SEEN_AT] === 0) return
-    for (const [j, { numbers }] of this.#rule.whole.limits.entries()) {
-      const at = row + LIMITS + 2 * j
-      this.#numbers[at + LEFT]! -= cost
-      if (numbers.kind === BUCKET)
-        this.#numbers[at + FULL_AT]! += (cost * numbers.window) / this.#part(numbers.amount, shard)
-    }
+    if (this.#numbers[row + SEEN_AT] !== 0) this.#numbers[row + EXPECTED]! += cost
   }
 
   /** What should be left of one limit's part. */
   level(shard: number, j: number, now: number): number {
     const { numbers } = this.#rule.whole.limits[j]!
     const burst = this.#part(numbers.burst, shard)
-    const row = shard * this.#width
-    const seenAt = this.#numbers[row + SEEN_AT]!
-    const left = this.#numbers[row + LIMITS + 2 * j + LEFT]!
-    const fullAt = this.#numbers[row + LIMITS + 2 * j + FULL_AT]!
+    const seenAt = this.#numbers[shard * this.#width + SEEN_AT]!
+    const fullAt = this.fullAt(shard, j)
     if (seenAt === 0 || now >= fullAt) return burst
-    // The time at which it is full was rounded up.
-    if (numbers.kind === BUCKET)
-      return burst - ((fullAt - 1 - now) * this.#part(numbers.amount, shard)) / numbers.window
+    if (numbers.kind === BUCKET) return burst - this.#usedOf(shard, j, fullAt, now)
+    const left = this.#left(shard, j)
     if (numbers.kind === FIXED_WINDOW || now <= seenAt) return left
     return left + ((burst - left) * (now - seenAt)) / (fullAt - seenAt)
+  }
+
+  /** What should be counted of one limit's part beyond what it holds, apart from what is being taken. */
+  owed(shard: number, j: number, now: number): number {
+    const { numbers } = this.#rule.whole.limits[j]!
+    const at = shard * this.#width + LIMITS + 2 * j
+    const fullAt = this.#numbers[at + FULL_AT]!
+    if (now >= fullAt) return 0
+    if (numbers.kind !== BUCKET) return Math.max(0, -this.#numbers[at + LEFT]!)
+    const owed = this.#usedOf(shard, j, fullAt, now) - this.#part(numbers.burst, shard)
+    return Math.max(0, Math.ceil(owed))
+  }
+
+  /** Tokens of a bucket that is full at that time; the time was rounded up. */
+  #usedOf(shard: number, j: number, fullAt: number, now: number): number {
+    const { numbers } = this.#rule.whole.limits[j]!
+    return ((fullAt - 1 - now) * this.#part(numbers.amount, shard)) / numbers.window
+  }
+
+  /** What was left, less what is being taken. */
+  #left(shard: number, j: number): number {
+    const row = shard * this.#width
+    const left = this.#numbers[row + LIMITS + 2 * j + LEFT]!
+    return Math.max(0, left) - this.#numbers[row + EXPECTED]!
   }
 
   /** Whole tokens that are there at a later time, if nobody takes any. */
@@ -90,7 +108,7 @@ export class RowLevels {
     const { numbers } = this.#rule.whole.limits[j]!
     if (numbers.kind === BUCKET || time >= this.fullAt(shard, j))
       return Math.max(0, Math.floor(this.level(shard, j, time - 1)))
-    return this.#numbers[shard * this.#width + LIMITS + 2 * j + LEFT]!
+    return this.#left(shard, j)
   }
 
   /** What should be left of all its limits together. */
@@ -109,7 +127,12 @@ export class RowLevels {
 
   /** When one limit's part is full again, as far as is known. */
   fullAt(shard: number, j: number): number {
-    return this.#numbers[shard * this.#width + LIMITS + 2 * j + FULL_AT]!
+    const { numbers } = this.#rule.whole.limits[j]!
+    const row = shard * this.#width
+    const fullAt = this.#numbers[row + LIMITS + 2 * j + FULL_AT]!
+    if (numbers.kind !== BUCKET) return fullAt
+    const expected = this.#numbers[row + EXPECTED]!
+    return fullAt + (expected * numbers.window) / this.#part(numbers.amount, shard)
   }
 
   /** Until when a shard said no; 0 where it said yes. */

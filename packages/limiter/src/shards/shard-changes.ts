@@ -1,9 +1,10 @@
 /** Giving and taking without a decision, over the shards of a row: a look says how much is where. */
-import { REMAINING, VERDICT_WIDTH } from '../algorithms/verdict.js'
+import { VERDICT_WIDTH } from '../algorithms/verdict.js'
 import {
   DEGRADED,
   FIRST_VERDICT,
   type LimitChange,
+  remainingIn,
   type Store,
   type Undone,
 } from '../store/store.js'
@@ -81,7 +82,7 @@ export class ShardChanges {
     const seen = await lookAtShards(this.#inner, this.#places, rule, value, 1, now)
     if (seen.some((verdicts) => verdicts[DEGRADED] !== 0)) return null
     return seen.map((verdicts, shard) => {
-      const left = verdicts[FIRST_VERDICT + j * VERDICT_WIDTH + REMAINING]!
+      const left = remainingIn(verdicts, FIRST_VERDICT + j * VERDICT_WIDTH)
       return { shard, left, used: rule.shard(shard).limits[j]!.numbers.burst - left }
     })
   }

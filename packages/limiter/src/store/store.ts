@@ -3,7 +3,7 @@
  * answers with numbers; it answers at once where it can, so that deciding from memory costs no promise.
  */
 
-import { STATUS, YES } from '../algorithms/verdict.js'
+import { REMAINING, STATUS, YES } from '../algorithms/verdict.js'
 import type { CompiledLimit, CompiledRule, Family } from '../rules/compiled-rule.js'
 import type { RuleSet } from '../rules/rule-set.js'
 import type { Slices } from '../slices.js'
@@ -152,6 +152,11 @@ export function partOf(transaction: Transaction, places: readonly number[]): Tra
     replayOf: null,
     now,
   }
+}
+
+/** What is left of the limit whose verdict stands here: nothing where more is counted than it holds. */
+export function remainingIn(verdicts: Verdicts, at: number): number {
+  return Math.max(0, verdicts[at + REMAINING]!)
 }
 
 /** Whether the limit whose verdict stands here was taken from: a shadow limit that says no is not. */

@@ -134,6 +134,31 @@ describe('of a request under two leased rules', () => {
   })
 })
 
+describe('a row that owes more than its limit holds', () => {
+  it('has left what is held here, and is above its limit once that is spent', () => {
+    const { decide } = openHolding(2, -30)
+    expect(local(decide())).toMatchObject({ limit: 100, used: 99, remaining: 1 })
+    expect(local(decide())).toMatchObject({ limit: 100, used: 130, remaining: 0 })
+  })
+
+  it('would let pass what is held here, by a dry run that costs more', async () => {
+    const { inner, limiter } = openHolding(10, -30)
+    const dear = limiter.decide({ ...ADA, cost: 20, dryRun: true })
+    inner.decision.deny({ left: -30 })
+    expect(await dear).toMatchObject({ allowed: false, used: 90, remaining: 10 })
+  })
+
+  it('says so from memory as long as its denial is remembered', async () => {
+    const { inner, decide } = openWarm()
+    inner.lastLease.grant(0, { out: 0 })
+    const first = decide()
+    inner.lastLease.grant(0, { out: 0 })
+    inner.decision.deny({ left: -30 })
+    expect(await first).toMatchObject({ allowed: false, used: 130, remaining: 0 })
+    expect(local(decide())).toMatchObject({ allowed: false, used: 130, remaining: 0 })
+  })
+})
+
 describe('a dry run', () => {
   it('takes nothing, and adds what is held', () => {
     const { time, inner, limiter } = openHolding(10, 30)

@@ -55,6 +55,43 @@ describe('check', () => {
     expect(denied.limits[0]!.remaining).toBe(10)
   })
 
+  it('has the first of two limits on top that have nothing left, also where the other is above its limit', async () => {
+    const rulesOf = (places: 1 | 3) =>
+      ({
+        jobs: { scope: 'user', limits: ['4/h fixed', `${places} concurrent for 60s`] },
+      }) as const
+    const limiter = createLimiter({ rules: rulesOf(3), clock: () => START })
+    const take = (holdId: string) => limiter.check({ subject: { user: 'ada' }, holdId })
+    for (const holdId of ['a', 'b', 'c']) await take(holdId)
+    limiter.setRules({ rules: rulesOf(1) })
+    const again = await take('a')
+    expect(again).toMatchObject({ allowed: true, limit: 4, used: 4, remaining: 0 })
+    expect(again.limits).toMatchObject([
+      { limit: 4, used: 4, remaining: 0 },
+      { limit: 1, used: 3, remaining: 0 },
+    ])
+    expect(again.toHeaders(['draft-11'])['RateLimit']).toMatch(/^"jobs";r=0;t=\d+, "jobs-60";r=0;/)
+    expect(again.toHeaders()['X-RateLimit-Warning']).toBe('100% of jobs used')
+  })
+
+  it('says what is used after what is allowed, and at the top after the limit', async () => {
+    const { limiter } = limited()
+    const decision = await limiter.check(ada)
+    expect(JSON.parse(JSON.stringify(decision))).toMatchObject({ limit: 3, used: 1, remaining: 2 })
+    const keys = Object.keys(JSON.parse(JSON.stringify(decision)))
+    expect(keys.slice(0, 4)).toEqual(['allowed', 'limit', 'used', 'remaining'])
+    const names = Object.keys(decision.limits[0]!)
+    expect(names.slice(names.indexOf('allowed'))).toEqual([
+      'allowed',
+      'used',
+      'remaining',
+      'resetAtMs',
+      'retryAfterMs',
+      'unit',
+      'shadow',
+    ])
+  })
+
   it('allows what no rule governs, with no numbers', async () => {
     const { limiter } = limited()
     const decision = await limiter.check({ subject: { ip: '192.0.2.1' }, resource: '/x' })

@@ -137,10 +137,13 @@ class Subject {
   }
 
   #expectRemaining({ limits }: Decision, numbers: Numbers): void {
-    const { remaining } = limits.at(-1)!
+    const { used, remaining } = limits.at(-1)!
     const bounds = this.#oracle.remaining(numbers, this.now)
     expect(remaining).toBeGreaterThanOrEqual(Number(bounds.least))
     expect(remaining).toBeLessThanOrEqual(Number(bounds.most))
+    const counted = this.#oracle.used(numbers, this.now)
+    expect(used).toBeGreaterThanOrEqual(Number(counted.least))
+    expect(used).toBeLessThanOrEqual(Number(counted.most))
   }
 
   /** A reservation that is settled, for more, after the numbers have changed to the other tier's. */

@@ -56,14 +56,16 @@ class Growing {
   #expectNumbers(decision: Decision, fits: readonly boolean[]): void {
     const { now } = this.world
     expect(
-      decision.limits.map(({ allowed, remaining, resetAtMs }) => ({
+      decision.limits.map(({ allowed, used, remaining, resetAtMs }) => ({
         allowed,
+        used,
         remaining,
         resetAtMs,
       })),
     ).toEqual(
       this.#counters.map(({ oracle }, i) => ({
         allowed: fits[i],
+        used: Number(oracle.used(now)),
         remaining: Number(oracle.remaining(now)),
         resetAtMs: milliseconds(oracle.resetAt(now)),
       })),

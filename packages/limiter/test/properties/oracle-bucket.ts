@@ -30,19 +30,23 @@ export class BucketOracle implements Oracle {
   }
 
   /** The tokens in use, with their fraction. */
-  used(now: bigint): Fraction {
+  #inUse(now: bigint): Fraction {
     const instant = new Fraction(now)
     return latest(this.#fullAt, instant).minus(instant).over(this.#tokenTime)
   }
 
   fits(cost: bigint, now: bigint): boolean {
-    return !this.used(now)
+    return !this.#inUse(now)
       .plus(new Fraction(cost - this.limit))
       .isAbove(new Fraction(0n))
   }
 
   remaining(now: bigint): bigint {
-    return most(0n, new Fraction(this.limit).minus(this.used(now)).floor())
+    return most(0n, new Fraction(this.limit).minus(this.#inUse(now)).floor())
+  }
+
+  used(now: bigint): bigint {
+    return this.#inUse(now).ceil()
   }
 
   resetAt(now: bigint): bigint {
@@ -76,7 +80,7 @@ export class BucketOracle implements Oracle {
   }
 
   grant(n: bigint, now: bigint): bigint {
-    const used = this.used(now)
+    const used = this.#inUse(now)
     this.#givenBack += n
     if (used.numerator === 0n) return 0n
     this.#lastChange = most(now, this.#lastChange)
@@ -90,6 +94,6 @@ export class BucketOracle implements Oracle {
   }
 
   reset(now: bigint): boolean {
-    return this.grant(this.used(now).ceil(), now) > 0n
+    return this.grant(this.#inUse(now).ceil(), now) > 0n
   }
 }

@@ -80,6 +80,14 @@ export class ChangingBucketOracle {
     return { least: left(base.latest), most: left(base.earliest) }
   }
 
+  /** What is counted, rounded up; it may be more than the burst. */
+  used(numbers: Numbers, now: bigint): { least: bigint; most: bigint } {
+    const base = this.#base(numbers, now)
+    const token = this.#tokenTime(numbers)
+    const counted = (full: Fraction) => full.minus(new Fraction(now)).over(token).ceil()
+    return { least: counted(base.earliest), most: counted(base.latest) }
+  }
+
   charge(cost: bigint, numbers: Numbers, now: bigint): void {
     const base = this.#base(numbers, now)
     const time = this.#tokenTime(numbers).times(cost)

@@ -38,7 +38,7 @@ export class CounterOracle implements Oracle {
     return this.#counts.get(start) ?? 0n
   }
 
-  #used(now: bigint): bigint {
+  used(now: bigint): bigint {
     const start = this.#start(now)
     const covered = this.#steps - most(0n, now - start) / this.#step
     const before = this.#count(start - this.#window) * covered
@@ -46,11 +46,11 @@ export class CounterOracle implements Oracle {
   }
 
   fits(cost: bigint, now: bigint): boolean {
-    return this.#used(now) + cost <= this.limit
+    return this.used(now) + cost <= this.limit
   }
 
   remaining(now: bigint): bigint {
-    return most(0n, this.limit - this.#used(now))
+    return most(0n, this.limit - this.used(now))
   }
 
   resetAt(now: bigint): bigint {
@@ -104,7 +104,7 @@ export class CounterOracle implements Oracle {
   }
 
   reset(now: bigint): boolean {
-    const used = this.#used(now) > 0n
+    const used = this.used(now) > 0n
     this.#latest = this.#start(now)
     this.#counts.clear()
     this.#grants++

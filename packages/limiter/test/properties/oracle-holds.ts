@@ -38,6 +38,10 @@ export class HoldsOracle implements Oracle {
     return most(0n, this.limit - this.inFlight(now))
   }
 
+  used(now: bigint): bigint {
+    return this.inFlight(now)
+  }
+
   resetAt(now: bigint): bigint {
     return this.#live(now).reduce((last, { expiry }) => most(last, expiry), now)
   }

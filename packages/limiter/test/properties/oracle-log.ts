@@ -26,16 +26,16 @@ export class LogOracle implements Oracle {
     return this.#entries.filter(({ stamp, cost }) => cost > 0n && stamp > time - this.#window)
   }
 
-  #used(now: bigint): bigint {
+  used(now: bigint): bigint {
     return this.#live(now).reduce((sum, { cost }) => sum + cost, 0n)
   }
 
   fits(cost: bigint, now: bigint): boolean {
-    return this.#used(now) + cost <= this.limit
+    return this.used(now) + cost <= this.limit
   }
 
   remaining(now: bigint): bigint {
-    return most(0n, this.limit - this.#used(now))
+    return most(0n, this.limit - this.used(now))
   }
 
   resetAt(now: bigint): bigint {
@@ -44,7 +44,7 @@ export class LogOracle implements Oracle {
   }
 
   retryAt(cost: bigint, now: bigint): bigint {
-    let used = this.#used(now)
+    let used = this.used(now)
     for (const { stamp, cost: leaving } of this.#live(now)) {
       used -= leaving
       if (used + cost <= this.limit) return stamp + this.#window
@@ -85,6 +85,6 @@ export class LogOracle implements Oracle {
   }
 
   reset(now: bigint): boolean {
-    return this.grant(this.#used(now), now) > 0n
+    return this.grant(this.used(now), now) > 0n
   }
 }

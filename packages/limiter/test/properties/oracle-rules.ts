@@ -29,6 +29,7 @@ export interface LimitAnswer {
   readonly allowed: boolean
   /** Null: never. */
   readonly retryAt: bigint | null
+  readonly used: bigint
   readonly remaining: bigint
   readonly resetAt: bigint
 }
@@ -93,6 +94,7 @@ export class RulesOracle {
       cost,
       allowed: fits,
       retryAt: denial,
+      used: oracle.used(now),
       remaining: oracle.remaining(now),
       resetAt: oracle.resetAt(now),
     }))

@@ -49,6 +49,10 @@ export class WindowOracle implements Oracle {
     return most(0n, this.limit - this.#count(now))
   }
 
+  used(now: bigint): bigint {
+    return this.#count(now)
+  }
+
   resetAt(now: bigint): bigint {
     return this.#count(now) === 0n ? now : this.#window(now).end
   }

@@ -9,6 +9,8 @@ export interface Oracle {
   /** Whether the cost passes now. */
   fits(cost: bigint, now: bigint, holdId: string): boolean
   remaining(now: bigint): bigint
+  /** What is counted, rounded up; it may be more than the limit. */
+  used(now: bigint): bigint
   resetAt(now: bigint): bigint
   /** Of a cost that does not fit now, but can: the first microsecond that admits it, if nobody else asks. */
   retryAt(cost: bigint, now: bigint): bigint

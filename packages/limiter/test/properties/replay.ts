@@ -168,6 +168,7 @@ export function expectAnswer(
   expect({
     allowed: decision.allowed,
     limit: decision.limit,
+    used: decision.used,
     remaining: decision.remaining,
     resetAtMs: decision.resetAtMs,
     delayMs: decision.delayMs,
@@ -176,6 +177,7 @@ export function expectAnswer(
   }).toEqual({
     allowed: fits,
     limit: Number(oracle.limit),
+    used: Number(oracle.used(now)),
     remaining: Number(oracle.remaining(now)),
     resetAtMs: milliseconds(oracle.resetAt(now)),
     delayMs: fits ? Number(releaseAt - now) / 1000 : 0,

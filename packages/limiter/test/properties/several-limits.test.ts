@@ -145,13 +145,14 @@ function expectDecision(
 ): void {
   expect(decision.allowed).toBe(allowed)
   expect(
-    decision.limits.map(({ rule, allowed, remaining, resetAtMs, retryAfterMs, shadow }) => {
-      return { rule, allowed, remaining, resetAtMs, retryAfterMs, shadow }
+    decision.limits.map(({ rule, allowed, used, remaining, resetAtMs, retryAfterMs, shadow }) => {
+      return { rule, allowed, used, remaining, resetAtMs, retryAfterMs, shadow }
     }),
   ).toEqual(
-    limits.map(({ rule, allowed, remaining, resetAt, retryAt }) => ({
+    limits.map(({ rule, allowed, used, remaining, resetAt, retryAt }) => ({
       rule: rule.name,
       allowed,
+      used: Number(used),
       remaining: Number(remaining),
       resetAtMs: milliseconds(resetAt),
       retryAfterMs: retryAt === null ? null : milliseconds(retryAt - now),
@@ -163,6 +164,7 @@ function expectDecision(
     rule: top?.rule.name ?? null,
     scope: top?.rule.scope ?? null,
     limit: top === null ? null : Number(top.spec.burst),
+    used: top === null ? null : Number(top.used),
     remaining: top === null ? null : Number(top.remaining),
     resetAtMs: top === null ? null : milliseconds(top.resetAt),
   })

@@ -32,6 +32,7 @@ describe('without Redis', () => {
       reason: 'store_down',
       rule: 'a',
       limit: 10,
+      used: null,
       remaining: null,
       retryAfterMs: 1000,
       state: 'throttled',
@@ -56,7 +57,10 @@ describe('without Redis', () => {
     for (let i = 0; i < 3; i++) {
       const decision = await limiter.check({ subject })
       expect(decision).toMatchObject({ allowed: true, degraded: true, rule: 'a', remaining: null })
-      expect(decision.limits).toMatchObject([{ allowed: true, remaining: null, limit: 1 }])
+      expect(decision.used).toBeNull()
+      expect(decision.limits).toMatchObject([
+        { allowed: true, used: null, remaining: null, limit: 1 },
+      ])
       expect(decision.toHeaders()).toEqual({
         'X-RateLimit-Degraded': 'true',
         'X-RateLimit-Degraded-Reason': 'store_unreachable',
@@ -71,6 +75,7 @@ describe('without Redis', () => {
     expect(answers.map(({ allowed }) => allowed)).toEqual([true, true, false])
     expect(answers[2]).toMatchObject({ degraded: true, reason: 'limited', rule: 'a' })
     expect(answers[2]!.limits.map(({ remaining }) => remaining)).toEqual([1, 0])
+    expect(answers[2]!.limits.map(({ used }) => used)).toEqual([2, 2])
     expect(answers[0]!.toHeaders()).toMatchObject({
       'X-RateLimit-Remaining': '1',
       'X-RateLimit-Degraded': 'true',

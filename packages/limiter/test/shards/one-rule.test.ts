@@ -1,9 +1,12 @@
 /** A rule in shards answers as the whole rule would: what is left, what is given back, what is reset. */
 import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../../src/decision-record.js'
+import type { LeasePort } from '../../src/leases/lease-port.js'
 import { ShardRules } from '../../src/shards/sharded-rule.js'
+import { ShardedStore } from '../../src/shards/sharded-store.js'
+import type { Store, Transaction } from '../../src/store/store.js'
 import { printReceipt, readReceipt } from '../../src/transport.js'
-import { type World, worldOf } from './over-memory.js'
+import { seeded, type World, worldOf } from './over-memory.js'
 
 const HOT = { scope: 'user', limits: '80/h', shards: 8 } as const
 const ADA = { subject: { user: 'ada' } }
@@ -120,6 +123,63 @@ describe('a rule in shards', () => {
     // 10 of them are debt: that much later there is still nothing.
     world.now += (10 * 3_600_000) / 80
     expect(await left(world)).toBeLessThanOrEqual(9)
+  })
+
+  it('says what is used, and more than the limit where it owes and nothing is left', async () => {
+    const world = worldOf({ hot: HOT }, { instances: 2 })
+    const [limiter, other] = world.limiters as [World['limiters'][0], World['limiters'][0]]
+    for (let n = 1; n <= 30; n++) expect((await limiter.check(ADA)).used).toBe(n)
+    const reservation = await limiter.reserve({ ...ADA, cost: 2 })
+    await reservation.settle(90)
+    const owing = { allowed: false, limit: 80, used: 120, remaining: 0 }
+    for (const each of [limiter, other]) expect(await each.peek(ADA)).toMatchObject(owing)
+    // Who has looked knows it of all shards.
+    for (const each of [limiter, other]) expect(await each.check(ADA)).toMatchObject(owing)
+    // A token of one shard takes six minutes; of the debt 10 are repaid in an hour.
+    world.now += 359_000
+    expect((await other.peek(ADA)).used).toBe(120)
+    expect((await other.check(ADA)).used).toBe(120)
+    world.now += 1000
+    expect(await other.peek(ADA)).toMatchObject({ allowed: true, used: 73, remaining: 7 })
+  })
+
+  it('counts nothing as used that is only being asked for', async () => {
+    const slowly = (inner: Store & LeasePort) => ({
+      ...inner,
+      consume: async (transaction: Transaction) => {
+        const verdicts = await inner.consume(transaction)
+        await new Promise((resolve) => setTimeout(resolve, transaction.rules[0]!.family.shard))
+        return verdicts
+      },
+    })
+    const over = (inner: Store & LeasePort) =>
+      new ShardedStore(slowly(inner), { deadlineMs: 10_000, random: seeded(1) })
+    const world = worldOf({ hot: HOT }, { over })
+    await take(world, 76)
+    const asked = Array.from({ length: 40 }, () => world.limiters[0]!.check(ADA))
+    const answers = await Promise.all(asked)
+    expect(answers.filter(({ allowed }) => allowed)).toHaveLength(4)
+    for (const { used, remaining } of answers) expect(used! + remaining!).toBe(80)
+  })
+
+  it('says only of a full row what one shard owes', async () => {
+    const world = worldOf({ hot: HOT })
+    const sharded = new ShardRules().of(world.limiters[0]!.rules.named('hot')!)!
+    const rule = sharded.shard(3)
+    const owing = { rule, limit: rule.limits[0]!, value: 'ada', amount: 25 }
+    world.store.charge([owing], world.now * 1000)
+    const [limiter] = world.limiters as [World['limiters'][0]]
+    expect(await limiter.peek(ADA)).toMatchObject({ used: 10, remaining: 70 })
+    const first = await limiter.check(ADA)
+    expect(first).toMatchObject({ allowed: true, used: 11, remaining: 69 })
+    const gathered = await limiter.check({ ...ADA, cost: 40 })
+    expect(gathered).toMatchObject({ allowed: true, used: 51, remaining: 29 })
+    const last = await limiter.check({ ...ADA, cost: 29 })
+    expect(last).toMatchObject({ allowed: true, used: 95, remaining: 0 })
+    expect(await limiter.peek(ADA)).toMatchObject({ allowed: false, used: 95, remaining: 0 })
+    // A shard is granted no more than it holds, whatever it owes.
+    expect(await limiter.refund({ ...ADA, cost: 40 })).toEqual({ requests: 40 })
+    expect(await left(world)).toBe(30)
   })
 
   it('is granted to its emptiest shards first', async () => {

@@ -11,7 +11,7 @@ import {
   DEGRADED_REASONS,
   type DecisionRecord,
   FIRST_VERDICT,
-  REMAINING,
+  remainingIn,
   STATUS,
   UNCOUNTED,
   VERDICT_WIDTH,
@@ -88,7 +88,7 @@ export class Meter implements Observer {
       let outcome = decision.allowed ? ALLOWED : LIMITED
       if (status >= UNCOUNTED) outcome = decision.allowed ? FAILED_OPEN : FAILED_CLOSED
       else {
-        const used = 1 - verdicts[topAt + REMAINING]! / burstAt(rules, topRule, topAt)
+        const used = 1 - remainingIn(verdicts, topAt) / burstAt(rules, topRule, topAt)
         if (used > this.#peaks[slot]!) this.#peaks[slot] = used
       }
       this.#counts[slot * WIDTH + outcome]!++

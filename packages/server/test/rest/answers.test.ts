@@ -72,6 +72,22 @@ describe('an answer', () => {
     expect(denied.text.length).toBeLessThan(400)
   })
 
+  it('says what is used, also where that is more than the limit', async () => {
+    const check = { ...someone(), include: ['limits'] }
+    const numbers = ({ limit, used, remaining }: Record<string, number>) => [limit, used, remaining]
+    const { body } = await lean.post('/v1/check', { ...check, cost: 300 })
+    expect(numbers(body)).toEqual([1000, 300, 700])
+    expect(numbers(body.limits[0])).toEqual([1000, 300, 700])
+    const { reservation } = (await lean.post('/v1/reserve', { ...check, cost: 600 })).body
+    await lean.post('/v1/settle', { reservation, cost: 900 })
+    const quota = await lean.post('/v1/quota', check)
+    expect([quota.body.allowed, ...numbers(quota.body)]).toEqual([false, 1000, 1200, 0])
+    expect(numbers(quota.body.limits[0])).toEqual([1000, 1200, 0])
+    expect(quota.headers['x-ratelimit-remaining']).toBe('0')
+    const nobody = await lean.post('/v1/check', { subject: {}, resource: '/without-a-rule' })
+    expect(numbers(nobody.body)).toEqual([null, null, null])
+  })
+
   it('tells a denied caller the message of the rule, and logs why', async () => {
     const check = someone('/told')
     await lean.post('/v1/check', check)

@@ -49,7 +49,8 @@ interface Place {
   readonly kind: Slot
   /** Where in the text. */
   readonly at: number
-  /** Digits of the largest number that can come. */
+  /** What a full counter of the limit holds, and the digits of that: no number of a plain yes is larger. */
+  readonly burst: number
   readonly width: number
   /** Where the limit's verdict is. */
   readonly verdictAt: number
@@ -69,11 +70,12 @@ class TemplateText {
   /** Room for a number of a limit that holds `burst`. */
   addPlace(kind: Slot, burst: number, verdictAt: number): void {
     if (kind === 'reset_at') {
-      this.places.push({ kind, at: this.add(`"${TIME}"`) + 1, width: TIME.length, verdictAt })
+      const at = this.add(`"${TIME}"`) + 1
+      this.places.push({ kind, at, burst, width: TIME.length, verdictAt })
       return
     }
     const width = String(burst).length
-    this.places.push({ kind, at: this.add(' '.repeat(width)), width, verdictAt })
+    this.places.push({ kind, at: this.add(' '.repeat(width)), burst, width, verdictAt })
   }
 }
 
@@ -203,10 +205,13 @@ class Body {
     out.copy(this.#text)
     const places = this.#places
     for (let i = 0; i < places.length; i++) {
-      const { kind, at, width, verdictAt } = places[i]!
+      const { kind, at, width, burst, verdictAt } = places[i]!
       if (kind === 'reset_at')
         out.time(start + at, Math.ceil(verdicts[verdictAt + RESET_AT]! / 1000))
-      else out.digits(start + at, width, verdicts[verdictAt + REMAINING]!)
+      else {
+        const remaining = verdicts[verdictAt + REMAINING]!
+        out.digits(start + at, width, kind === 'used' ? burst - remaining : remaining)
+      }
     }
     if (
       receipts === null ||
