@@ -58,10 +58,11 @@ type Given = Pick<RouteContract, 'method' | 'path' | 'role' | 'summary' | 'error
 // oxlint-disable-next-line typescript/no-generated-empty-object-type -- a route without parameters
 type QueryOf<G extends Given> = G['query'] extends TProperties ? G['query'] : {}
 
-/** A contract whose types are known: what its handler is given. */
-export type Route<G extends Given> = Omit<RouteContract, 'body' | 'query' | 'path'> & {
+/** A contract whose types are known: what its handler is given, and what is answered. */
+export type Route<G extends Given> = Omit<RouteContract, 'body' | 'query' | 'path' | 'answer'> & {
   readonly path: G['path']
   readonly body: G['body'] extends TSchema ? G['body'] : null
+  readonly answer: G['answer'] extends TSchema ? G['answer'] : null
   readonly query: TObject<Partial<QueryOf<G>> & TProperties>
   /** Only for its type. */
   readonly queryType?: QueryValues<QueryOf<G>>

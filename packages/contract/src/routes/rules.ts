@@ -2,8 +2,7 @@
 import type { RuleInput } from '@sluice/limiter'
 import { OWN_FIELDS } from '@sluice/limiter/transport'
 import { limitsInput } from '../rules/limit-schema.js'
-import type { PrintedFields } from '../rules/print-rule.js'
-import { fieldSchema, RULE_FIELD_CONTRACTS } from '../rules/rule-fields.js'
+import { type AnsweredFields, fieldSchema, RULE_FIELD_CONTRACTS } from '../rules/rule-fields.js'
 import { flag, list, named, object, oneOf, orNull, raw, text, time, whole } from '../schema.js'
 import {
   id,
@@ -41,7 +40,7 @@ const answers = Object.fromEntries(
 )
 
 /** A rule as the API answers it. */
-export interface RuleBody extends PrintedFields {
+export interface RuleBody extends AnsweredFields {
   readonly id: string
   readonly name: string
   readonly namespace: string

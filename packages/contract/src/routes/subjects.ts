@@ -1,5 +1,5 @@
 /** Routes of single subjects: effective limits, tiers, overrides, exemptions and blocks; and of costs. */
-import { LIMIT_FIELD_NAMES, limitSchemas } from '../decisions/decision-fields.js'
+import { LIMIT_FIELD_NAMES, type LimitBody, limitSchemas } from '../decisions/decision-fields.js'
 import { limitLines, limitsInput } from '../rules/limit-schema.js'
 import { RULE_FIELD_CONTRACTS } from '../rules/rule-fields.js'
 import {
@@ -11,6 +11,8 @@ import {
   object,
   orNull,
   raw,
+  type Static,
+  type TObject,
   text,
   value,
   whole,
@@ -33,15 +35,19 @@ import { route } from './route.js'
 
 const SUBJECT = '/v1/subjects/{scope}/{value}'
 
+const ofSubject = {
+  limit: text('The limit in one line.'),
+  limit_total: count('What a full counter holds.'),
+  why: text('Why it applies.'),
+  override: orNull(named('OverrideEnd', object({ until, reason }))),
+}
+
 const SubjectLimit = named(
   'SubjectLimit',
-  raw<Record<string, unknown>>(
+  raw<Omit<LimitBody, 'allowed' | 'limit'> & Static<TObject<typeof ofSubject>>>(
     object({
       ...limitSchemas(LIMIT_FIELD_NAMES.filter((name) => name !== 'allowed')),
-      limit: text('The limit in one line.'),
-      limit_total: count('What a full counter holds.'),
-      why: text('Why it applies.'),
-      override: orNull(named('OverrideEnd', object({ until, reason }))),
+      ...ofSubject,
     }),
   ),
 )

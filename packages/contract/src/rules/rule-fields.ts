@@ -26,6 +26,7 @@ import {
   orNull,
   percent,
   raw,
+  type Static,
   type TSchema,
   table,
   text,
@@ -80,7 +81,7 @@ const labels = table(text('A value.', { minLength: 1, maxLength: 63 }), '', {
 /** True, false, on or off. */
 export const SWITCH = { enum: [true, false, 'on', 'off'] }
 
-export const RULE_FIELD_CONTRACTS: { readonly [F in RuleField]: RuleFieldContract<F> } = {
+export const RULE_FIELD_CONTRACTS = {
   scope: {
     description: 'What is counted apart: user, api_key, ip, org, global, or a name of your own.',
     input: scopeName,
@@ -134,7 +135,7 @@ export const RULE_FIELD_CONTRACTS: { readonly [F in RuleField]: RuleFieldContrac
       propertyNames: { type: 'string', pattern: whole(TIER_PATTERN) },
     }),
     answer: null,
-    print: (tiers) =>
+    print: (tiers: RuleFieldValue<'tiers'>) =>
       Object.fromEntries(tiers.map(({ tier, limits }) => [tier, limits.map(printLimit)])),
   },
   additive: {
@@ -235,6 +236,15 @@ export const RULE_FIELD_CONTRACTS: { readonly [F in RuleField]: RuleFieldContrac
     answer: orNull(text('')),
     print: same,
   },
+} satisfies { readonly [F in RuleField]: RuleFieldContract<F> }
+
+type AnswerSchema<F extends RuleField> = (typeof RULE_FIELD_CONTRACTS)[F]['answer']
+
+/** The fields of a rule as the API answers them. */
+export type AnsweredFields = {
+  readonly [F in OwnField as AnswerSchema<F> extends TSchema
+    ? F
+    : never]: AnswerSchema<F> extends TSchema ? Static<AnswerSchema<F>> : never
 }
 
 function labelWords(labels: unknown): string {
