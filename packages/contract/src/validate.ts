@@ -55,6 +55,38 @@ export function validate(schema: TSchema, value: unknown, path = ''): SchemaFaul
     : []
 }
 
+/**
+ * The first thing that is wrong with an answer. A server may be of another version: every field that is
+ * promised must be there and of its kind; fields, words and ranges that are not known here pass, and so does
+ * null where a field may be absent.
+ */
+export function shapeFault(schema: TSchema, value: unknown, path = ''): SchemaFault | undefined {
+  const node = schema as Node
+  const { type, anyOf, items, required = [], additionalProperties } = node
+  if (type === undefined && anyOf !== undefined)
+    return anyOf.some((one) => shapeFault(one, value) === undefined)
+      ? undefined
+      : wrong(node, value, path)
+  if (!isOfType(node, value)) return wrong(node, value, path)
+  const parts: [TSchema, unknown, string][] = []
+  if (Array.isArray(value) && items !== undefined)
+    for (const [i, item] of value.entries()) parts.push([items, item, `${path}[${i}]`])
+  if (isFields(value)) {
+    const properties = propertiesOf(schema)
+    for (const name of new Set([...required, ...Object.keys(value)])) {
+      const inner = Object.hasOwn(properties, name) ? properties[name] : additionalProperties
+      const mayBeNull = value[name] === null && !required.includes(name)
+      if (typeof inner === 'object' && !mayBeNull)
+        parts.push([inner, value[name], path === '' ? name : `${path}.${name}`])
+    }
+  }
+  for (const part of parts) {
+    const fault = shapeFault(...part)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
 function wrong(node: Node, value: unknown, path: string): SchemaFault {
   if (value === undefined)
     return { field: path, message: `is missing; expected ${expectedOf(node)}` }
