@@ -23,7 +23,7 @@ export { METRICS } from './telemetry/metric-table.js'
 export { OUTCOMES } from './telemetry/meter.js'
 export { VERSION } from './version.js'
 export { programOf } from './cli/program.js'
-export { nodesOf, treeOf } from './cli/completion/command-tree.js'
+export { nodesOf, treeOf } from './cli/commands/completion.js'
 `
 
 async function load() {

@@ -1,5 +1,5 @@
 /** The `sluice` command. */
-import { runCommand } from './cli/run-command.js'
+import { runCommand } from './cli/program.js'
 import { terminalOf } from './cli/terminal.js'
 
 // Whoever reads only the first lines has all that was wanted.

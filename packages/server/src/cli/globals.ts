@@ -30,14 +30,7 @@ export function addGlobals(program: Command): void {
 }
 
 export function globalsOf(command: Command, { environment }: Terminal): Globals {
-  const stated = command.optsWithGlobals<{
-    server?: string
-    token?: string
-    namespace?: string
-    json?: boolean
-    yes?: boolean
-    input?: boolean
-  }>()
+  const stated = command.optsWithGlobals<Partial<Globals>>()
   const said = (name: string) => environment[name] || undefined
   const server = stated.server ?? said('SLUICE_SERVER')
   return {

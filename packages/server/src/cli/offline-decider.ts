@@ -3,6 +3,7 @@
  * unused and forgotten at the end.
  */
 import { randomBytes } from 'node:crypto'
+import { routeOf } from '@sluice/contract'
 import { memoryStore } from '@sluice/limiter'
 import { Decisions } from '../decisions.js'
 import { ServiceError } from '../error-codes.js'
@@ -15,21 +16,35 @@ import { printable } from '../rules-file/print-faults.js'
 import type { Caller } from '../security/caller.js'
 import { Tenants } from '../tenants.js'
 import { CommandError, EXIT } from './exit-codes.js'
-import { faultyRules } from './faulty-rules.js'
-import type { Answer, Decider, Json } from './server-client.js'
+import type { Globals } from './globals.js'
+import {
+  type Answered,
+  type Answerer,
+  type AnswerOf,
+  type AskingArguments,
+  inNamespace,
+} from './operation.js'
+import { faultyRules } from './rules-files.js'
 import type { Terminal } from './terminal.js'
+
+type Decided = 'check' | 'explain'
 
 /** Whoever has the file may ask anything of it. */
 const CALLER: Caller = { name: 'file', id: 'file', role: 'admin', namespaces: null }
 
-export class OfflineDecider implements Decider {
-  readonly #handlers: Handlers<'check' | 'explain'>
+export class OfflineDecider implements Answerer<Decided> {
+  readonly #handlers: Handlers<Decided>
+  readonly #namespace: string | undefined
 
-  private constructor(handlers: Handlers<'check' | 'explain'>) {
+  private constructor(handlers: Handlers<Decided>, namespace: string | undefined) {
     this.#handlers = handlers
+    this.#namespace = namespace
   }
 
-  static async by(file: string, terminal: Terminal): Promise<OfflineDecider> {
+  static async by(
+    file: string,
+    { terminal, globals }: { readonly terminal: Terminal; readonly globals: Globals },
+  ): Promise<OfflineDecider> {
     const loaded = await loadRules(file)
     if ('faults' in loaded) throw faultyRules(file, loaded, terminal)
     const tenants = new Tenants(memoryStore())
@@ -45,7 +60,7 @@ export class OfflineDecider implements Decider {
       }),
       observer: { decided: () => undefined, took: () => undefined },
       headerFamilies: [],
-      answers: 'full',
+      answers: 'lean',
     })
     terminal.say(
       terminal.paint(
@@ -53,24 +68,24 @@ export class OfflineDecider implements Decider {
         `By ${printable(file)} alone: no server was asked, nothing is used yet.`,
       ) + '\n',
     )
-    return new OfflineDecider(decisionHandlers(decisions))
+    return new OfflineDecider(decisionHandlers(decisions), globals.namespace)
   }
 
-  async post(path: string, body: Json): Promise<Answer> {
-    const id = path === '/v1/check' ? 'check' : 'explain'
+  async call<Id extends Decided>(id: Id, ...[asking]: AskingArguments<Id>): Promise<Answered<Id>> {
+    const { body } = inNamespace(routeOf(id), asking!, this.#namespace)
+    const call: Call = {
+      caller: CALLER,
+      headers: {},
+      rawHeaders: [],
+      params: {},
+      query: () => ({}),
+      rawQuery: () => new URLSearchParams(),
+      bytes: () => Buffer.from(JSON.stringify(body)),
+      body: (() => body) as Call['body'],
+    }
     try {
-      const call: Call = {
-        caller: CALLER,
-        headers: {},
-        rawHeaders: [],
-        params: {},
-        query: () => ({}),
-        rawQuery: () => new URLSearchParams(),
-        bytes: () => Buffer.from(JSON.stringify(body)),
-        body: (() => body) as Call['body'],
-      }
       const reply = await this.#handlers[id](call)
-      return { status: reply.status, body: withoutReceipts(reply.body as Json) }
+      return { body: withoutReceipt(reply.body as object) as AnswerOf<Id>, etag: null }
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error
       throw new CommandError(
@@ -81,12 +96,7 @@ export class OfflineDecider implements Decider {
   }
 }
 
-/** Nobody would honour them. */
-function withoutReceipts(body: Json): Json {
-  const decision = body['decision'] as Json | undefined
-  return {
-    ...body,
-    ...('receipt' in body ? { receipt: null } : {}),
-    ...(decision === undefined ? {} : { decision: { ...decision, receipt: null } }),
-  }
+/** Nobody would honour it. */
+function withoutReceipt(body: object): object {
+  return 'receipt' in body ? { ...body, receipt: null } : body
 }

@@ -1,24 +1,41 @@
-/** The tree of commands. Each adds itself; what they share is said here once. */
-import { Command } from 'commander'
+/** The tree of commands, and how one command line is run. */
+import { Command, CommanderError } from 'commander'
+import { UsageError } from '../config.js'
 import { printable } from '../rules-file/print-faults.js'
 import { VERSION } from '../version.js'
-import { addBench } from './bench-command.js'
-import { addCheck } from './check-command.js'
-import { addCompletion } from './completion-command.js'
-import { addDoctor } from './doctor-command.js'
-import type { SetExitCode } from './exit-codes.js'
-import { addExplain } from './explain-command.js'
+import { bench } from './commands/bench.js'
+import { check, explain } from './commands/check.js'
+import { completion } from './commands/completion.js'
+import { doctor } from './commands/doctor.js'
+import { help } from './commands/help.js'
+import { init } from './commands/init.js'
+import { migrate } from './commands/migrate.js'
+import { rules } from './commands/rules.js'
+import { serve, sidecar } from './commands/serve.js'
+import { subject } from './commands/subject.js'
+import { token } from './commands/token.js'
+import { violations } from './commands/violations.js'
+import { CommandError, EXIT, type SetExitCode } from './exit-codes.js'
 import { addGlobals } from './globals.js'
-import { addHelp } from './help-command.js'
-import { addInit } from './init-command.js'
-import { addMigrate } from './migrate-command.js'
-import { addRules } from './rules-command.js'
-import { addServe } from './serve-command.js'
-import { addSidecar } from './sidecar-command.js'
-import { addSubject } from './subject-command.js'
 import type { Terminal } from './terminal.js'
-import { addToken } from './token-command.js'
-import { addViolations } from './violations-command.js'
+
+/** In the order of the help. */
+const COMMANDS = [
+  init,
+  serve,
+  sidecar,
+  check,
+  explain,
+  rules,
+  subject,
+  violations,
+  token,
+  migrate,
+  doctor,
+  bench,
+  completion,
+  help,
+]
 
 export function programOf(terminal: Terminal, setExitCode: SetExitCode): Command {
   const program = new Command('sluice')
@@ -36,20 +53,7 @@ export function programOf(terminal: Terminal, setExitCode: SetExitCode): Command
       outputError: (text, write) => write(inOurWords(text)),
     })
   addGlobals(program)
-  addInit(program, terminal)
-  addServe(program, terminal)
-  addSidecar(program, terminal)
-  addCheck(program, terminal, setExitCode)
-  addExplain(program, terminal, setExitCode)
-  addRules(program, terminal, setExitCode)
-  addSubject(program, terminal, setExitCode)
-  addViolations(program, terminal)
-  addToken(program, terminal)
-  addMigrate(program, terminal, setExitCode)
-  addDoctor(program, terminal, setExitCode)
-  addBench(program, terminal)
-  addCompletion(program, terminal)
-  addHelp(program, terminal)
+  for (const addTo of COMMANDS) addTo(program, { terminal, setExitCode })
   program.addHelpText(
     'after',
     `
@@ -80,4 +84,29 @@ function inOurWords(text: string): string {
   const sentence = said.charAt(0).toUpperCase() + said.slice(1).replace(/\.$/, '')
   const meant = guess === undefined ? '.' : `. ${guess.replace(/^\(|\)$/g, '')}`
   return `${printable(sentence)}${printable(meant)}\n`
+}
+
+/** Runs one command line to its exit code. Whatever goes wrong is said in words; there are no stacks. */
+export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+  let exitCode: number = EXIT.yes
+  const program = programOf(terminal, (code) => {
+    exitCode = code
+  })
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    // Commander has said it already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.yes : EXIT.usage
+    const message = error instanceof Error ? error.message : String(error)
+    const words = message.split('\n').map(printable).join('\n')
+    if (error instanceof UsageError) return say(`${words}\n`, EXIT.usage)
+    if (error instanceof CommandError) return say(`${message}\n`, error.exitCode)
+    return say(`Sluice failed: ${words}\n`, EXIT.failed)
+  }
+
+  function say(words: string, code: number): number {
+    terminal.say(words)
+    return code
+  }
 }

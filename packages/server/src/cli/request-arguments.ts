@@ -1,45 +1,51 @@
-/** What is asked for, as it is written behind `check` and `explain`: `user:42 GET /v1/search --cost 2`. */
-
+/** Who and what is meant, as it is written behind a command: `user:42 GET /v1/search --cost 2`. */
 import { quote } from '@sluice/limiter/transport'
-import type { Command } from 'commander'
 import { UsageError } from '../config.js'
-import type { Json } from './server-client.js'
+import type { FlagValues } from './command-options.js'
 
-export interface RequestOptions {
-  readonly cost?: string
-  readonly costs?: string
-  readonly tier?: string
-  readonly dryRun?: boolean
+/** One subject. */
+export const WHOM = ['<scope:value>', 'whom, such as user:42'] as const
+
+export const REQUEST_ARGUMENTS = [
+  ['<scope:value...>', 'who asks, such as user:42 ip:203.0.113.9; then [METHOD] [/path]'],
+] as const
+export const REQUEST_OPTIONS = [
+  ['--cost <N>', 'requests to be charged'],
+  ['--costs <UNIT=N,...>', 'other units to be charged, such as tokens=1500'],
+  ['--tier <NAME>', 'the tier to decide by, instead of the one that the rules name'],
+  ['--dry-run', 'decide, but count nothing'],
+] as const
+
+export interface RequestWords {
+  readonly subject: Readonly<Record<string, string>>
+  readonly method?: string
+  readonly resource?: string
 }
 
 const SUBJECT = /^([a-z][a-z0-9_]{0,31}):(.+)$/s
 const METHOD = /^[A-Za-z][A-Za-z-]{0,31}$/
 const BOTH = /^([A-Za-z][A-Za-z-]{0,31}) +(\/.*)$/s
 
-export function addRequestArguments(command: Command): Command {
-  return command
-    .argument('<scope:value...>', 'who asks, such as user:42 ip:203.0.113.9; then [METHOD] [/path]')
-    .option('--cost <N>', 'requests to be charged')
-    .option('--costs <UNIT=N,...>', 'other units to be charged, such as tokens=1500')
-    .option('--tier <NAME>', 'the tier to decide by, instead of the one that the rules name')
-    .option('--dry-run', 'decide, but count nothing')
+export function readSubject(text: string): { readonly scope: string; readonly value: string } {
+  const match = SUBJECT.exec(text)
+  if (match === null)
+    throw new UsageError(`${quote(text)} is not scope:value; expected a subject such as user:42`)
+  return { scope: match[1]!, value: match[2]! }
 }
 
-/** The body of a check. */
-export function readRequest(words: readonly string[], options: RequestOptions): Json {
+export function readWords(words: readonly string[]): RequestWords {
   const subject: Record<string, string> = {}
-  const body: Record<string, unknown> = { subject }
+  const request: Record<string, string> = {}
   const once = (field: string, value: string) => {
-    if (body[field] !== undefined)
+    if (request[field] !== undefined)
       throw new UsageError(`${quote(value)} is a second ${field}; expected one`)
-    body[field] = value
+    request[field] = value
   }
   for (const word of words) {
-    const named = SUBJECT.exec(word)
     const both = BOTH.exec(word)
     if (word.startsWith('/')) once('resource', word)
-    else if (named !== null) {
-      const [, scope, value] = named as unknown as [string, string, string]
+    else if (SUBJECT.test(word)) {
+      const { scope, value } = readSubject(word)
       if (Object.hasOwn(subject, scope)) throw new UsageError(`${scope} is named twice`)
       subject[scope] = value
     } else if (both !== null) {
@@ -51,12 +57,21 @@ export function readRequest(words: readonly string[], options: RequestOptions): 
         `${quote(word)} is neither scope:value (user:42) nor a method (GET) nor a path (/v1/search)`,
       )
   }
-  const { cost, costs, tier, dryRun } = options
-  if (cost !== undefined) body['cost'] = whole('--cost', cost)
-  if (costs !== undefined) body['costs'] = readCosts(costs)
-  if (tier !== undefined) body['tier'] = tier
-  if (dryRun === true) body['dry_run'] = true
-  return body
+  return { subject, ...request }
+}
+
+/** The body of a check. */
+export function readRequest(
+  words: readonly string[],
+  { cost, costs, tier, dryRun }: FlagValues<typeof REQUEST_OPTIONS>,
+) {
+  return {
+    ...readWords(words),
+    ...(cost === undefined ? {} : { cost: whole('--cost', cost) }),
+    ...(costs === undefined ? {} : { costs: readCosts(costs) }),
+    ...(tier === undefined ? {} : { tier }),
+    ...(dryRun === true ? { dry_run: true } : {}),
+  }
 }
 
 function readCosts(text: string): Record<string, number> {

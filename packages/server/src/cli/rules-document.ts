@@ -4,15 +4,14 @@ import { stringify } from 'yaml'
 import { UsageError } from '../config.js'
 import { contentOf } from '../control/content.js'
 import { documentOf } from '../control/print-document.js'
-import { decode } from '../rules-file/decode.js'
 import { formatRules } from '../rules-file/format-rules.js'
 import { parseYaml, readRules, withoutMark } from '../rules-file/read-rules.js'
 import { YamlValue } from '../rules-file/yaml-value.js'
 import { CommandError, EXIT } from './exit-codes.js'
-import { faultyRules } from './faulty-rules.js'
 import type { Globals } from './globals.js'
-import { rulesSources } from './rules-source.js'
-import { type Json, pathOf, Refusal, type ServerClient } from './server-client.js'
+import type { AnswerOf } from './operation.js'
+import { readSource, rulesSources } from './rules-files.js'
+import { Refusal, type ServerClient } from './server-client.js'
 import type { Terminal } from './terminal.js'
 
 export interface FileDocument {
@@ -30,17 +29,13 @@ export async function readDocument(
   terminal: Terminal,
 ): Promise<FileDocument> {
   const [source] = await rulesSources(file === undefined ? [] : [file], terminal)
-  const { name, bytes } = source!
-  const text = decode(bytes)
-  if (typeof text !== 'string') throw faultyRules(name, { ...text, text: ' ' }, terminal)
-  const read = readRules(text)
-  if ('faults' in read) throw faultyRules(name, { ...read, text }, terminal)
+  const { text } = readSource(source!, terminal, readRules)
   const bare = withoutMark(text)
   const document = new YamlValue(parseYaml(bare), bare.length).value as RulesDocument
   const { namespace } = document
   if (namespace !== undefined && (globals.namespace ?? namespace) !== namespace)
     throw new UsageError(`--namespace is ${globals.namespace}, and the file is of ${namespace}`)
-  return { name, document, namespace: globals.namespace ?? namespace }
+  return { name: source!.name, document, namespace: globals.namespace ?? namespace }
 }
 
 /** A hundred thousand rules take a while. */
@@ -56,13 +51,12 @@ export interface ServedDocument {
 const NOTHING: ServedDocument = { document: {}, etag: '"0"' }
 
 export async function servedDocument(
-  client: ServerClient,
+  client: ServerClient<'getDocument'>,
   namespace: string | undefined,
 ): Promise<ServedDocument> {
   try {
-    const { body, etag } = await client.ask('GET', pathOf(['document'], { namespace }), {
-      withinMs: WITHIN_MS,
-    })
+    const asking = { query: { namespace }, withinMs: WITHIN_MS }
+    const { body, etag } = await client.call('getDocument', asking)
     if (etag !== null) return { document: body, etag }
   } catch (error) {
     if (error instanceof Refusal && error.code === 'unknown_namespace') return NOTHING
@@ -74,33 +68,16 @@ export async function servedDocument(
   )
 }
 
-/** One change of a plan, as the server words it. */
-export interface PlannedChange {
-  readonly what: string
-  readonly name: string
-  readonly change: string
-  readonly before: string | null
-  readonly after: string | null
-  readonly counters: string | null
-}
-
-export interface Applied {
-  readonly changes: readonly PlannedChange[]
-  readonly body: Json
-}
-
 export async function putDocument(
-  client: ServerClient,
+  client: ServerClient<'applyDocument'>,
   { document, namespace }: FileDocument,
-  etag: string,
+  ifMatch: string,
   isDryRun: boolean,
-): Promise<Applied> {
+): Promise<AnswerOf<'applyDocument'>> {
   try {
-    const path = pathOf(['document'], { namespace, dry_run: String(isDryRun) })
-    const asking = { body: document as Json, ifMatch: etag, withinMs: WITHIN_MS }
-    const { body } = await client.ask('PUT', path, asking)
-    const changes = body['changes']
-    return { body, changes: Array.isArray(changes) ? (changes as PlannedChange[]) : [] }
+    const query = { namespace, dry_run: isDryRun }
+    const asking = { query, body: document, ifMatch, withinMs: WITHIN_MS }
+    return (await client.call('applyDocument', asking)).body
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'stale_version') throw error
     throw new CommandError(

@@ -4,36 +4,30 @@
  */
 import { request as httpRequest, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import {
+  propertiesOf,
+  type RouteContract,
+  type RouteId,
+  routeOf,
+  type SchemaFault,
+  shapeFault,
+} from '@sluice/contract'
 import { UsageError } from '../config.js'
 import { printable } from '../rules-file/print-faults.js'
 import { CommandError, EXIT } from './exit-codes.js'
 import type { Globals } from './globals.js'
+import {
+  type Answered,
+  type Answerer,
+  type AnswerOf,
+  type AnyAsking,
+  type AskingArguments,
+  type ItemOf,
+  inNamespace,
+  pathOf,
+} from './operation.js'
 
-export type Json = Readonly<Record<string, unknown>>
-
-export interface Answer {
-  readonly status: number
-  readonly body: Json
-}
-
-/** Whoever answers the routes of the API: a server, or rules of a file. */
-export interface Decider {
-  post(path: string, body: Json): Promise<Answer>
-}
-
-/** What goes with a question besides its path. */
-export interface Asking {
-  readonly body?: Json
-  /** The version that is to be changed. */
-  readonly ifMatch?: string
-  /** How long the answer may take, where that may be long. */
-  readonly withinMs?: number
-}
-
-/** An answer that is well, with the version of what it is about. */
-export interface Versioned extends Answer {
-  readonly etag: string | null
-}
+type Json = Readonly<Record<string, unknown>>
 
 /** The server said no, by one of its codes. */
 export class Refusal extends CommandError {
@@ -45,16 +39,16 @@ export class Refusal extends CommandError {
   }
 }
 
-/** Where something is asked for: what is undefined is left out. */
-export function pathOf(
-  segments: readonly string[],
-  query: Readonly<Record<string, string | number | undefined>> = {},
-): string {
-  const path = segments.map(encodeURIComponent).join('/')
-  const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined) search.set(name, String(value))
-  return `/v1/${path}${search.size === 0 ? '' : `?${search.toString()}`}`
+/** What answered is not what the contract promises. */
+export class StrangeAnswer extends CommandError {
+  constructor({ field, message }: SchemaFault) {
+    const isDecision = ['allowed', 'decision'].includes(field)
+    const words = isDecision ? 'there is no decision in its answer' : `${field} ${message}`
+    super(
+      `What answered is not Sluice, or of another version: ${printable(words)}. Is --server right?`,
+      EXIT.outOfReach,
+    )
+  }
 }
 
 interface Raw {
@@ -74,60 +68,62 @@ const EXIT_CODES: Readonly<Record<number, number>> = {
 const WITHIN_MS = 10_000
 const LONGEST_ANSWER = 32 * 1024 * 1024
 
-export class ServerClient implements Decider {
+export class ServerClient<Ids extends RouteId = RouteId> implements Answerer<Ids> {
   readonly url: URL
   /** For people: without what may be secret in it. */
   readonly name: string
   readonly #token: string | undefined
+  readonly #namespace: string | undefined
 
-  constructor({ server, token }: Pick<Globals, 'server' | 'token'>) {
+  constructor({ server, token, namespace }: Pick<Globals, 'server' | 'token' | 'namespace'>) {
     this.url = readUrl(server)
     this.name = `${this.url.origin}${this.url.pathname.replace(/\/$/, '')}`
     this.#token = token
+    this.#namespace = namespace
     if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
       throw new UsageError('the token has characters that no header can carry')
   }
 
-  /** Any route; whatever is not 2xx is thrown in words. */
-  async ask(method: string, path: string, asking: Asking = {}): Promise<Versioned> {
-    const text = asking.body === undefined ? null : JSON.stringify(asking.body)
-    const raw = await this.#ask(method, path, text, asking)
-    const answer = raw.status === 204 ? {} : this.#json(raw)
-    if (raw.status >= 300) throw this.#refusal(raw.status, answer)
-    return { status: raw.status, body: answer, etag: raw.etag }
+  /** What the operation answers where all is well; whatever else comes is thrown in words. */
+  async call<Id extends Ids>(id: Id, ...[asking]: AskingArguments<Id>): Promise<Answered<Id>> {
+    const contract = routeOf(id)
+    const raw = await this.#ask(contract, inNamespace(contract, asking ?? {}, this.#namespace))
+    return { body: this.#bodyOf(contract, raw) as AnswerOf<Id>, etag: raw.etag }
   }
 
   /** The items of a list, page after page. */
-  async *items(path: string): AsyncIterableIterator<Json> {
-    const sign = path.includes('?') ? '&' : '?'
-    let more = ''
+  async *items<Id extends Ids>(
+    id: Id,
+    ...[asking]: AskingArguments<Id>
+  ): AsyncIterableIterator<ItemOf<Id>> {
+    const { limit: size } = propertiesOf(routeOf(id).query) as { limit?: { maximum?: number } }
+    const given: Readonly<Record<string, unknown>> = asking?.query ?? {}
+    let cursor: string | null | undefined
     do {
-      const { body } = await this.ask('GET', path + more)
-      yield* listIn(body)
-      const { next } = body
-      more = typeof next === 'string' ? `${sign}cursor=${encodeURIComponent(next)}` : ''
-    } while (more !== '')
+      const query = { ...given, limit: given['limit'] ?? size?.maximum, cursor }
+      const { body } = await this.call(id, ...([{ ...asking, query }] as AskingArguments<Id>))
+      const page = body as { items: ItemOf<Id>[]; next?: string | null }
+      yield* page.items
+      cursor = page.next
+    } while (typeof cursor === 'string')
   }
 
-  /** A decision or another body of 2xx; everything else is thrown in words. */
-  async post(path: string, body: Json): Promise<Answer> {
-    const raw = await this.#ask('POST', path, JSON.stringify(body))
-    const answer = { status: raw.status, body: this.#json(raw) }
-    if (raw.status < 300 || 'allowed' in answer.body) return answer
-    throw this.#refusal(raw.status, answer.body)
+  /** All of them. */
+  async list<Id extends Ids>(id: Id, ...asking: AskingArguments<Id>): Promise<ItemOf<Id>[]> {
+    const all: ItemOf<Id>[] = []
+    for await (const item of this.items(id, ...asking)) all.push(item)
+    return all
   }
 
-  /** A JSON body, whatever its status. */
-  async get(path: string): Promise<Answer> {
-    const raw = await this.#ask('GET', path, null)
-    return { status: raw.status, body: this.#json(raw) }
-  }
-
-  /** A text of 200; a refusal is thrown in words. */
-  async text(path: string): Promise<string> {
-    const raw = await this.#ask('GET', path, null)
-    if (raw.status === 200) return raw.text
-    throw this.#refusal(raw.status, this.#json(raw))
+  #bodyOf({ answer, status, isDecision, alsoAnswers }: RouteContract, raw: Raw): unknown {
+    if (answer === null && raw.status === status) return raw.text
+    const body = this.#json(raw)
+    const isWell = raw.status < 300 || raw.status === alsoAnswers?.status
+    if (answer === null || !(isWell || (isDecision && 'allowed' in body)))
+      throw this.#refusal(raw.status, body)
+    const fault = shapeFault(answer, body)
+    if (fault !== undefined) throw new StrangeAnswer(fault)
+    return body
   }
 
   #json({ status, type, text }: Raw): Json {
@@ -140,19 +136,13 @@ export class ServerClient implements Decider {
       }
     }
     const kind = type === '' ? 'no content type' : printable(type.slice(0, 80))
-    throw new CommandError(
-      `${this.name} answers, but not as Sluice does (HTTP ${status}, ${kind}). Is --server right?`,
-      EXIT.outOfReach,
-    )
+    throw this.#stranger(`HTTP ${status}, ${kind}`)
   }
 
   #refusal(status: number, body: Json): CommandError {
     const { code, message, faults } = (body['error'] ?? {}) as Record<string, unknown>
     if (typeof code !== 'string' || typeof message !== 'string')
-      return new CommandError(
-        `${this.name} answers, but not as Sluice does (HTTP ${status}, no error code). Is --server right?`,
-        EXIT.outOfReach,
-      )
+      return this.#stranger(`HTTP ${status}, no error code`)
     const more = `(${printable(code)}; see: sluice help ${printable(code)})`
     if (status === 401) return new Refusal(code, this.#unauthorised(), EXIT.notAuthorised)
     const exit = EXIT_CODES[status] ?? EXIT.failed
@@ -165,18 +155,15 @@ export class ServerClient implements Decider {
       : `${this.name} does not know this token (see: sluice help unauthorized)`
   }
 
-  #ask(
-    method: string,
-    path: string,
-    body: string | null,
-    { ifMatch, withinMs = WITHIN_MS }: Asking = {},
-  ): Promise<Raw> {
+  #ask(contract: RouteContract, asking: AnyAsking): Promise<Raw> {
     const { url } = this
+    const { ifMatch, withinMs = WITHIN_MS } = asking
+    const body = asking.body === undefined ? null : JSON.stringify(asking.body)
     const options: RequestOptions = {
-      method,
+      method: contract.method,
       hostname: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port,
-      path: `${url.pathname.replace(/\/$/, '')}${path}`,
+      path: `${url.pathname.replace(/\/$/, '')}${pathOf(contract, asking)}`,
       headers: {
         accept: 'application/json',
         ...(body === null ? {} : { 'content-type': 'application/json' }),
@@ -212,13 +199,17 @@ export class ServerClient implements Decider {
     })
   }
 
+  #stranger(why: string): CommandError {
+    return new CommandError(
+      `${this.name} answers, but not as Sluice does (${why}). Is --server right?`,
+      EXIT.outOfReach,
+    )
+  }
+
   #silence(error: NodeJS.ErrnoException): CommandError {
     const { code = '', message } = error
     if (code.startsWith('HPE_') || ['EPROTO', 'ECONNRESET', 'EPIPE'].includes(code))
-      return new CommandError(
-        `${this.name} answers, but not as Sluice does (${code}). Is --server right?`,
-        EXIT.outOfReach,
-      )
+      return this.#stranger(code)
     if (/CERT|SIGNATURE|ALTNAME/.test(code))
       return new CommandError(
         `${this.name} shows a certificate that is not trusted here (${code}). Trust its authority: NODE_EXTRA_CA_CERTS=FILE`,
@@ -230,11 +221,6 @@ export class ServerClient implements Decider {
       EXIT.outOfReach,
     )
   }
-}
-
-function listIn(body: Json): readonly Json[] {
-  const { items } = body
-  return Array.isArray(items) ? (items as readonly Json[]) : []
 }
 
 /** Each on a line of its own. */

@@ -243,6 +243,118 @@ describe('explain', () => {
   })
 })
 
+describe('an answer', () => {
+  const LEAN = {
+    allowed: true,
+    limit: 10,
+    remaining: 4,
+    reset_at: '2030-01-01T00:00:00.000Z',
+    retry_after: null,
+    state: 'normal',
+    rule: 'a',
+    scope: 'user',
+  }
+  const LIMIT = {
+    rule: 'a',
+    scope: 'user',
+    unit: 'tokens',
+    algorithm: 'fixed_window',
+    amount: 10,
+    limit: 10,
+    window_seconds: 1,
+    allowed: true,
+    remaining: 4,
+    reset_at: LEAN.reset_at,
+    retry_after: null,
+    shadow: false,
+  }
+  /** As servers answered that said everything every time. */
+  const FULL = {
+    reason: null,
+    degraded: false,
+    degraded_reason: null,
+    delay: 0,
+    limits: [],
+    receipt: null,
+  }
+  const EXPLAINED = {
+    resource: '/x',
+    normalized: false,
+    applied: [{ rule: 'a', scope: 'user', limits: ['10/s'], why: 'because' }],
+    set_aside: [],
+    absent_scopes: [],
+    tier: null,
+    tiers: {},
+    cost: { requests: 1 },
+    revision: 1,
+  }
+
+  /** What the command says to such an answer, and what it asked for. */
+  async function answered(line: string, answer: object, status = 200) {
+    let asked = ''
+    const other = createServer((request, response) => {
+      request.on('data', (chunk) => (asked += chunk))
+      request.on('end', () => {
+        response.writeHead(status, { 'content-type': 'application/json' })
+        response.end(JSON.stringify(answer))
+      })
+    }).listen(0)
+    await once(other, 'listening')
+    const { port } = other.address() as { port: number }
+    const ran = await run(`${line} --server localhost:${port}`)
+    other.close()
+    return { ...ran, asked: JSON.parse(asked) }
+  }
+
+  it('is said in the same words whether it has every field or only those that say something', async () => {
+    const said: string[] = []
+    for (const [more, status] of [
+      [{}, 200],
+      [{ limits: [LIMIT] }, 200],
+      [{ delay: 2 }, 200],
+      [{ exempt: true, rule: null }, 200],
+      [{ degraded: true, degraded_reason: 'timeout' }, 200],
+      [{ allowed: false, retry_after: 3, reason: 'limited' }, 429],
+      [{ allowed: false, reason: 'too_expensive', limits: [LIMIT] }, 429],
+      [{ allowed: false, rule: null, reason: 'blocked', error: { code: 'x', message: 'no' } }, 403],
+      [{ allowed: false, remaining: null, degraded: true, reason: 'store_down' }, 503],
+    ] as const) {
+      const lean = await answered('check user:1', { ...LEAN, ...more }, status)
+      const full = await answered('check user:1', { ...LEAN, ...FULL, ...more }, status)
+      expect(full).toEqual(lean)
+      const explained = { ...EXPLAINED, decision: { ...LEAN, ...more } }
+      const fully = { ...EXPLAINED, decision: { ...LEAN, ...FULL, ...more } }
+      expect(await answered('explain user:1', fully)).toEqual(
+        await answered('explain user:1', explained),
+      )
+      said.push(`${lean.out}${lean.words}`)
+    }
+    expect(`\n${said.join('')}`).toMatchInlineSnapshot(`
+      "
+      allowed  a  4 of 10 left
+      allowed  a  4 of 10 tokens left
+      allowed  a  4 of 10 left; to be held back 2 s
+      allowed  -  exempt
+      allowed  a  4 of 10 left; counted here alone: the store is away (timeout)
+      denied  a  next in 3 s
+      denied  a  never: costs more than the 10 tokens it can hold
+      blocked  -  no
+      refused  a  cannot be counted: the store is away
+      "
+    `)
+  })
+
+  it('has what the command needs, by being asked for it', async () => {
+    const { asked } = await answered('check user:1 /x', LEAN)
+    expect(asked).toEqual({ subject: { user: '1' }, resource: '/x', include: ['limits'] })
+    const json = await answered('check user:1 --json', LEAN)
+    expect(json.asked.include).toEqual(['limits', 'receipt'])
+    expect(JSON.parse(json.out)).toEqual(LEAN)
+    const named = await answered('check user:1 --namespace shop', LEAN)
+    expect(named.asked.namespace).toBe('shop')
+  })
+})
+
 describe('arguments', () => {
   it('that are wrong are named, with exit code 2', async () => {
     const said: string[] = []
@@ -395,9 +507,9 @@ describe('a server', () => {
     const evil = createServer((_, answer) => {
       answer.writeHead(200, { 'content-type': 'application/json' })
       const rule = 'a\u001b]0;owned\u0007\u202e'
-      answer.end(
-        JSON.stringify({ allowed: true, rule, limit: 1, remaining: 1, limits: [], delay: 0 }),
-      )
+      const decision = { allowed: true, rule, limit: 1, remaining: 1, limits: [], delay: 0 }
+      const others = { reset_at: null, retry_after: null, state: 'normal', scope: 'user' }
+      answer.end(JSON.stringify({ ...decision, ...others }))
     }).listen(0)
     await once(evil, 'listening')
     const { port } = evil.address() as { port: number }

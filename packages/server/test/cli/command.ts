@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
-import { runCommand } from '../../src/cli/run-command.js'
+import { runCommand } from '../../src/cli/program.js'
 import { terminalOf } from '../../src/cli/terminal.js'
 import { SluiceProcess } from '../process.js'
 

@@ -104,6 +104,46 @@ describe('rules', () => {
     `)
   })
 
+  it('are listed by scope and resource, as the operation takes them', async () => {
+    expect(await seen('rules list --resource /once')).toMatchInlineSnapshot(`
+      "
+      once  user  /once  1 per 300d fixed
+      [0]
+      "
+    `)
+    expect(await seen('rules list --scope org')).toMatchInlineSnapshot(`
+      "
+      --- words
+      There are no rules.
+      [0]
+      "
+    `)
+    expect((await ask('rules list --help')).out).toMatchInlineSnapshot(`
+      "Usage: sluice rules list [options]
+
+      Lists the rules of the server: name, whom it is for, what it is about, its
+      limits.
+
+      Options:
+        --scope <SCOPE>        only of this scope
+        --resource <RESOURCE>  only of this resource, as it is written
+        -h, --help             this text
+
+      Global Options:
+        -V, --version          the version
+        --server <URL>         the server to ask (http://localhost:4290)
+                               [SLUICE_SERVER]
+        --token <TEXT>         what to show it; the variable is seen by fewer
+                               [SLUICE_TOKEN]
+        --namespace <NAME>     whose rules are meant
+        --json                 one JSON document instead of words and tables
+        --no-color             no colour, as NO_COLOR does
+        --no-input             never ask back
+        --yes                  do it without asking back
+      "
+    `)
+  })
+
   it('say what a change does to counters', async () => {
     const changed = RULES.replace('10/s, tiers', '5/s, tiers')
       .replace('3 per 300d fixed', '3 per 300d sliding')

@@ -46,7 +46,8 @@ async function pretend(
   const server = createServer((request, answer) => {
     const isMetrics = request.url === '/metrics'
     const namespace = /^\/v1\/hot\?namespace=(\w+)/.exec(request.url!)?.[1]
-    const body = namespace === undefined ? ready : { items: hot[namespace] }
+    const items = hot[namespace ?? '']?.map((row) => ({ leased: false, shards: 1, ...row }))
+    const body = namespace === undefined ? ready : { items, sampled: 1, window_seconds: 10 }
     answer.setHeader('content-type', isMetrics ? 'text/plain' : 'application/json')
     answer.end(isMetrics ? metrics : JSON.stringify(body))
   }).listen(0)

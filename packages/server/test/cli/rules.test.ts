@@ -10,7 +10,7 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { SAMPLE_RULES } from '../../src/cli/sample-rules.js'
+import { SAMPLE_RULES } from '../../src/cli/commands/init.js'
 import { readRules } from '../../src/rules-file/read-rules.js'
 import { inOwnFolder, run, runWords, shown } from './command.js'
 

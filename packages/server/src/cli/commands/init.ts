@@ -1,9 +1,15 @@
-/** The rules file that a newcomer starts from: small, and every line says what it is for. */
-import { VERSION } from '../version.js'
+/** `sluice init`: a rules file to begin with. */
+import { writeFileSync } from 'node:fs'
+import { STANDARD_FILE } from '../../startup-sense.js'
+import { VERSION } from '../../version.js'
+import { command } from '../command.js'
+import { CommandError } from '../exit-codes.js'
+import { writeWhole } from '../rules-files.js'
 
 /** The package carries the schema; editors fetch it from where packages are. */
 const SCHEMA = `https://unpkg.com/@sluice/server@${VERSION}/dist/rules.schema.json`
 
+/** Small, and every line says what it is for. */
 export const SAMPLE_RULES = `# yaml-language-server: $schema=${SCHEMA}
 #
 # The limits of your API. A running server follows this file: saving applies.
@@ -52,3 +58,30 @@ exemptions: [user:healthcheck]
 blocks:
   - { ip: 198.51.100.0/24, until: 2030-12-31, reason: card testing }
 `
+
+export const init = command('init', {
+  summary: `write a ${STANDARD_FILE} to begin with`,
+  description: `Writes a ${STANDARD_FILE} with comments into the working folder.`,
+  options: [['--force', 'replace the one that is there']],
+  run: ({ options: { force }, terminal }) => {
+    const replaced = write(force === true)
+    terminal.say(`${replaced ? 'Replaced' : 'Wrote'} ${STANDARD_FILE}. Next: sluice serve --dev\n`)
+    return { json: { file: STANDARD_FILE, replaced } }
+  },
+})
+
+/** Whether there was one before. */
+function write(mayReplace: boolean): boolean {
+  try {
+    writeFileSync(STANDARD_FILE, SAMPLE_RULES, { flag: 'wx' })
+    return false
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  if (!mayReplace)
+    throw new CommandError(
+      `${STANDARD_FILE} is there already and was left as it is. To replace it: sluice init --force`,
+    )
+  writeWhole(STANDARD_FILE, SAMPLE_RULES)
+  return true
+}

@@ -1,12 +1,28 @@
-/** Completion scripts from the tree of commands: what may follow is a table, and the shell looks it up. */
-import { type CommandNode, nodesOf } from './command-tree.js'
+/**
+ * `sluice completion`: a script for a shell, made from the tree of commands as it is. What may follow is a
+ * table, and the shell looks it up.
+ */
+import { list, nearest, quote } from '@sluice/limiter/transport'
+import type { Command } from 'commander'
+import { UsageError } from '../../config.js'
+import { command } from '../command.js'
 
-export const SHELLS = ['bash', 'zsh', 'fish'] as const
-export type Shell = (typeof SHELLS)[number]
+const SHELLS = ['bash', 'zsh', 'fish'] as const
 
-export function completionScript(shell: Shell, tree: CommandNode): string {
-  return { bash, zsh, fish }[shell](tree)
-}
+export const completion = command('completion', {
+  summary: 'print a completion script for a shell',
+  description: 'Prints a script that completes sluice. Load it: source <(sluice completion bash)',
+  arguments: [['<bash|zsh|fish>', 'the shell']],
+  run: ({ args: [word], terminal, command: { parent } }) => {
+    const shell = SHELLS.find((known) => known === word)
+    if (shell === undefined) {
+      const near = nearest(word, SHELLS)
+      const guess = near === undefined ? '' : ` Did you mean ${near}?`
+      throw new UsageError(`No script for ${quote(word)}; expected ${list(SHELLS)}.${guess}`)
+    }
+    terminal.out({ bash, zsh, fish }[shell](treeOf(parent!)))
+  },
+})
 
 const GLOBALS_OF = (tree: CommandNode) => [...tree.options.map(({ long }) => long), '--help']
 
@@ -97,4 +113,59 @@ function fish(tree: CommandNode): string {
       lines.push(option(when(here), long, takesValue, description))
   }
   return `${lines.join('\n')}\n`
+}
+
+/** The commands as plain data; the reference is made of it too. */
+export interface CommandNode {
+  /** `sluice rules fmt` */
+  readonly path: string
+  readonly name: string
+  readonly summary: string
+  readonly description: string
+  readonly usage: string
+  readonly arguments: readonly { readonly name: string; readonly description: string }[]
+  readonly options: readonly CommandOption[]
+  readonly commands: readonly CommandNode[]
+}
+
+interface CommandOption {
+  readonly flags: string
+  readonly long: string
+  readonly description: string
+  readonly group: string
+  readonly takesValue: boolean
+}
+
+export function treeOf(command: Command, parent = ''): CommandNode {
+  const path = `${parent}${parent === '' ? '' : ' '}${command.name()}`
+  return {
+    path,
+    name: command.name(),
+    summary: command.summary() || command.description(),
+    description: command.description(),
+    usage: command.usage(),
+    arguments: command.registeredArguments.map((argument) => ({
+      name: argument.variadic ? `${argument.name()}...` : argument.name(),
+      description: argument.description,
+    })),
+    options: command.options
+      .filter(({ hidden }) => !hidden)
+      .map((option) => ({
+        flags: option.flags,
+        long: option.long ?? option.flags,
+        description:
+          option.defaultValue === undefined || typeof option.defaultValue === 'boolean'
+            ? option.description
+            : `${option.description} (${String(option.defaultValue)})`,
+        group: option.helpGroupHeading ?? '',
+        takesValue: option.required || option.optional,
+      })),
+    commands: command.commands.map((one) => treeOf(one, path)),
+  }
+}
+
+/** Depth first, the command itself before its own. */
+export function* nodesOf(node: CommandNode): IterableIterator<CommandNode> {
+  yield node
+  for (const child of node.commands) yield* nodesOf(child)
 }

@@ -3,10 +3,9 @@ import { ERROR_CODES } from '@sluice/contract'
 import { ERROR_CODES as LIBRARY_CODES } from '@sluice/limiter'
 import { nearest, quote } from '@sluice/limiter/transport'
 import type { Command } from 'commander'
-import { UsageError } from '../config.js'
-import { printable } from '../rules-file/print-faults.js'
-import { globalsOf } from './globals.js'
-import type { Terminal } from './terminal.js'
+import { UsageError } from '../../config.js'
+import { printable } from '../../rules-file/print-faults.js'
+import { command } from '../command.js'
 
 interface Known {
   readonly meaning: string
@@ -15,26 +14,27 @@ interface Known {
   readonly remedy: string | null
 }
 
-export function addHelp(program: Command, terminal: Terminal): void {
-  program
-    .command('help')
-    .summary('what a command or an error code means')
-    .description('Says what a command takes, or what an error code means and what to do.')
-    .argument('[command|code...]')
-    .action((words: string[], _options: object, command: Command) => {
-      const found = commandAt(program, words)
-      if (found !== null) return found.outputHelp()
-      const [code = ''] = words
-      const known = codes().get(words.join(' '))
-      if (known === undefined) throw unknown(words.join(' '), program)
-      if (globalsOf(command, terminal).json)
-        return terminal.out(`${JSON.stringify({ code, ...known })}\n`)
-      const { status, meaning, remedy } = known
-      const where = status === null ? 'thrown by the library' : `HTTP ${status}`
-      terminal.out(`${terminal.paintData('bold', code)}  ${where}\n  ${meaning}\n`)
-      if (remedy !== null) terminal.out(`  ${terminal.paintData('cyan', 'do:')} ${remedy}\n`)
-    })
-}
+export const help = command('help', {
+  summary: 'what a command or an error code means',
+  description: 'Says what a command takes, or what an error code means and what to do.',
+  arguments: [['[command|code...]', '']],
+  run: ({ args: [words], terminal, command: { parent } }) => {
+    const program = parent!
+    const found = commandAt(program, words)
+    if (found !== null) {
+      found.outputHelp()
+      return undefined
+    }
+    const code = words.join(' ')
+    const known = codes().get(code)
+    if (known === undefined) throw unknown(code, program)
+    const { status, meaning, remedy } = known
+    const where = status === null ? 'thrown by the library' : `HTTP ${status}`
+    const head = `${terminal.paintData('bold', code)}  ${where}\n  ${meaning}\n`
+    const action = remedy === null ? '' : `  ${terminal.paintData('cyan', 'do:')} ${remedy}\n`
+    return { json: { code, ...known }, data: head + action }
+  },
+})
 
 function commandAt(program: Command, words: readonly string[]): Command | null {
   let at: Command | undefined = program
