@@ -1,8 +1,8 @@
 /**
  * The words that shapes are written in. A schema is JSON Schema 2020-12, as OpenAPI 3.1 has it, made by
- * TypeBox, so that it is also a TypeScript type. Two keywords are our own, and are left out where schemas are
- * printed: `expected` is what an error says that a value should have been; `isCheckedElsewhere` marks what has
- * a reader of its own.
+ * TypeBox, so that it is also a TypeScript type. Three keywords are our own, and are left out where schemas
+ * are printed: `expected` is what an error says that a value should have been; `isCheckedElsewhere` marks what
+ * has a reader of its own; `isNew` marks what answers of the previous release do not have.
  */
 import {
   Array as ArrayType,
@@ -144,6 +144,9 @@ export const checkedElsewhere = <T extends TSchema>(schema: T): T => ({
   isCheckedElsewhere: true,
 })
 
+/** A field of answers that the previous release did not have. */
+export const newField = <T extends TSchema>(schema: T): T => ({ ...schema, isNew: true })
+
 /** Known by this name in documents that refer to it. */
 export const named = <T extends TSchema>(name: string, schema: T): T => ({ ...schema, $id: name })
 
@@ -204,7 +207,7 @@ export class SchemaPrinter {
   }
 }
 
-const OWN_KEYWORDS = new Set(['expected', 'isCheckedElsewhere'])
+const OWN_KEYWORDS = new Set(['expected', 'isCheckedElsewhere', 'isNew'])
 /** Keywords whose value is data, not a schema. */
 const DATA = new Set(['enum', 'const', 'examples', 'default', 'required'])
 /** Keywords whose value has a schema under each name. */

@@ -32,6 +32,7 @@ interface Node {
   readonly format?: string
   readonly expected?: string
   readonly isCheckedElsewhere?: boolean
+  readonly isNew?: boolean
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -57,8 +58,8 @@ export function validate(schema: TSchema, value: unknown, path = ''): SchemaFaul
 
 /**
  * The first thing that is wrong with an answer. A server may be of another version: every field that is
- * promised must be there and of its kind; fields, words and ranges that are not known here pass, and so does
- * null where a field may be absent.
+ * promised must be there and of its kind, but for those that the previous release did not have; fields, words
+ * and ranges that are not known here pass, and so does null where a field may be absent.
  */
 export function shapeFault(schema: TSchema, value: unknown, path = ''): SchemaFault | undefined {
   const node = schema as Node
@@ -75,8 +76,9 @@ export function shapeFault(schema: TSchema, value: unknown, path = ''): SchemaFa
     const properties = propertiesOf(schema)
     for (const name of new Set([...required, ...Object.keys(value)])) {
       const inner = Object.hasOwn(properties, name) ? properties[name] : additionalProperties
+      const isOlder = value[name] === undefined && (inner as Node | undefined)?.isNew === true
       const mayBeNull = value[name] === null && !required.includes(name)
-      if (typeof inner === 'object' && !mayBeNull)
+      if (typeof inner === 'object' && !mayBeNull && !isOlder)
         parts.push([inner, value[name], path === '' ? name : `${path}.${name}`])
     }
   }

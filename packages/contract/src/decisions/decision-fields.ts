@@ -16,6 +16,7 @@ import {
   list,
   literal,
   named,
+  newField,
   number,
   object,
   oneOf,
@@ -161,7 +162,12 @@ export function printLimit(limit: LimitDecision, isFull = false): LimitBody {
 
 /** The schemas of a limit's fields. */
 export const limitSchemas = (names: readonly LimitFieldName[] = LIMIT_FIELD_NAMES): TProperties =>
-  Object.fromEntries(names.map((name) => [name, LIMIT_FIELDS[name].schema]))
+  Object.fromEntries(names.map((name) => [name, schemaOf(LIMIT_FIELDS[name])]))
+
+/** An older server does not answer what is new. */
+function schemaOf({ schema, isNew }: { schema: TSchema; isNew?: boolean }): TSchema {
+  return isNew === true ? newField(schema) : schema
+}
 
 export const Limit = named('Limit', raw<LimitBody>(object(limitSchemas())))
 
@@ -346,7 +352,7 @@ function decisionSchema(
     if (!belongs(one, kind)) continue
     const isThere = one.when === 'always' || one.when === 'reservation' || (isFull && one.isInFull)
     const canBeNull = isThere && one.when === 'stated' && each !== 'degraded' && each !== 'delay'
-    const schema = canBeNull ? orNull(one.schema) : one.schema
+    const schema = canBeNull ? orNull(one.schema) : schemaOf(one)
     if (isThere) required[each] = schema
     else optional[each] = schema
   }

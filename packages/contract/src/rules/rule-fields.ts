@@ -21,6 +21,7 @@ import {
   flag,
   list,
   named,
+  newField,
   object,
   oneOf,
   orNull,
@@ -274,7 +275,9 @@ export function describeField(name: RuleField): string {
 /** The schema of a field, with its description. */
 export function fieldSchema(name: RuleField, form: 'input' | 'answer'): TSchema {
   const schema = contractOf(name)[form]!
-  return '$id' in schema ? schema : { ...schema, description: describeField(name) }
+  if ('$id' in schema) return schema
+  const described = { ...schema, description: describeField(name) }
+  return RULE_FIELDS[name].isNew ? newField(described) : described
 }
 
 /** A field as documents and the API have it. */
