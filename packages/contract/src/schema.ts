@@ -1,51 +1,51 @@
 /**
- * The words that shapes are written in. A schema is JSON Schema 2020-12, as OpenAPI 3.1 has it, made by
- * TypeBox, so that it is also a TypeScript type. Three keywords are our own, and are left out where schemas
+ * The words that shapes are written in. A schema is plain JSON Schema 2020-12, as OpenAPI 3.1 has it, typed by
+ * TypeBox, so that it is also a TypeScript type. Only TypeBox's types are used: making every schema by its
+ * functions would add 15 ms to the start of the server. Three keywords are our own, and are left out where schemas
  * are printed: `expected` is what an error says that a value should have been; `isCheckedElsewhere` marks what
  * has a reader of its own; `isNew` marks what answers of the previous release do not have.
  */
-import {
-  Array as ArrayType,
-  Boolean as BooleanType,
-  Integer,
-  Literal,
-  Null,
-  Number as NumberType,
-  Object as ObjectType,
-  Optional,
-  type Static,
-  String as StringType,
-  type TInteger,
-  type TNumber,
-  type TObject,
-  type TOptional,
-  type TProperties,
-  type TSchema,
-  type TString,
-  type TUnsafe,
-  Union,
-  Unsafe,
+import type {
+  Static,
+  TArray,
+  TBoolean,
+  TInteger,
+  TNumber,
+  TObject,
+  TOptional,
+  TProperties,
+  TSchema,
+  TString,
+  TUnion,
+  TUnsafe,
 } from 'typebox'
 
 export type { Static, TObject, TProperties, TSchema, TUnsafe }
+
+/** A plain schema, as the type that it is known by here. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it names what the schema is
+const as = <T>(schema: object): T => schema as T
+
+/** A plain schema of values of a type. */
+export const raw = <T>(schema: object): TUnsafe<T> => ({ ...schema }) as TUnsafe<T>
 
 /** Keywords besides the type. */
 export type Keywords = Readonly<Record<string, unknown>>
 
 export const text = (description: string, more: Keywords = {}): TString =>
-  StringType({ description, expected: 'a text', ...more })
+  as<TString>({ type: 'string', description, expected: 'a text', ...more })
 
-export const flag = (description: string, more: Keywords = {}) =>
-  BooleanType({ description, expected: 'true or false', ...more })
+export const flag = (description: string, more: Keywords = {}): TBoolean =>
+  as<TBoolean>({ type: 'boolean', description, expected: 'true or false', ...more })
 
 export const oneOf = <const T extends string>(
   words: readonly T[],
   description: string,
   more: Keywords = {},
-): TUnsafe<T> => Unsafe<T>({ type: 'string', enum: [...words], description, ...more })
+): TUnsafe<T> => raw<T>({ type: 'string', enum: [...words], description, ...more })
 
 export const literal = <const T extends string | number | boolean>(value: T, description: string) =>
-  Unsafe<T>({ ...Literal(value as never), description })
+  raw<T>({ const: value, description })
 
 export const LARGEST_COUNT = 1_000_000_000
 
@@ -59,7 +59,8 @@ export const whole = (
   description: string,
   more: Keywords = {},
 ): TInteger =>
-  Integer({
+  as<TInteger>({
+    type: 'integer',
     minimum,
     maximum,
     description,
@@ -70,14 +71,15 @@ export const whole = (
 /** Versions and revisions. */
 export const number = (description: string): TInteger => count(description, Number.MAX_SAFE_INTEGER)
 
-export const seconds = (description: string): TNumber => NumberType({ minimum: 0, description })
+export const seconds = (description: string): TNumber =>
+  as<TNumber>({ type: 'number', minimum: 0, description })
 
 export const percent = (description: string): TNumber =>
-  NumberType({ minimum: 0, maximum: 100, description })
+  as<TNumber>({ type: 'number', minimum: 0, maximum: 100, description })
 
 /** A part of a whole. */
 export const share = (description: string): TNumber =>
-  NumberType({ minimum: 0, maximum: 1, description })
+  as<TNumber>({ type: 'number', minimum: 0, maximum: 1, description })
 
 export const time = (description: string): TString =>
   text(description, { format: 'date-time', expected: 'a time such as 2026-12-31T12:00:00Z' })
@@ -90,7 +92,9 @@ export const value = (description: string): TString =>
   text(description, { minLength: 1, maxLength: 1024, pattern: PLAIN })
 
 export const list = <T extends TSchema>(items: T, description = '', more: Keywords = {}) =>
-  ArrayType(items, {
+  as<TArray<T>>({
+    type: 'array',
+    items,
     ...(description === '' ? {} : { description }),
     expected: 'a list',
     ...more,
@@ -98,7 +102,7 @@ export const list = <T extends TSchema>(items: T, description = '', more: Keywor
 
 /** Values by name. */
 export const table = <T extends TSchema>(values: T, description: string, more: Keywords = {}) =>
-  Unsafe<Record<string, Static<T>>>({
+  raw<Record<string, Static<T>>>({
     type: 'object',
     additionalProperties: values,
     description,
@@ -110,13 +114,13 @@ export const table = <T extends TSchema>(values: T, description: string, more: K
 export function orNull<T extends TSchema>(schema: T): TUnsafe<Static<T> | null> {
   const { type, enum: words, ...rest } = schema as TSchema & { type?: unknown; enum?: unknown[] }
   if (typeof type !== 'string' || '$id' in schema)
-    return Unsafe<Static<T> | null>(Union([schema, Null()]))
+    return raw<Static<T> | null>({ anyOf: [schema, { type: 'null' }] })
   const withNull = words === undefined ? {} : { enum: [...words, null] }
-  return Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'], ...withNull })
+  return raw<Static<T> | null>({ ...rest, type: [type, 'null'], ...withNull })
 }
 
 export const anyOf = <T extends TSchema[]>(schemas: [...T], more: Keywords = {}) =>
-  Union(schemas, more)
+  as<TUnion<T>>({ anyOf: schemas, ...more })
 
 type Optionals<P extends TProperties> = { [K in keyof P]: TOptional<P[K]> }
 
@@ -127,16 +131,18 @@ export function object<R extends TProperties, O extends TProperties = Record<nev
   optional: O = {} as O,
   more: Keywords = {},
 ): TObject<R & Optionals<O>> {
-  const optionals = Object.entries(optional).map(([name, schema]) => [name, Optional(schema)])
-  const properties = { ...required, ...Object.fromEntries(optionals) } as R & Optionals<O>
-  return ObjectType(properties, { additionalProperties: false, expected: 'an object', ...more })
+  return as<TObject<R & Optionals<O>>>({
+    type: 'object',
+    properties: { ...required, ...optional },
+    ...(Object.keys(required).length === 0 ? {} : { required: Object.keys(required) }),
+    additionalProperties: false,
+    expected: 'an object',
+    ...more,
+  })
 }
 
 /** Anything that JSON can say. */
-export const anything = (description: string) => Unsafe<unknown>({ description })
-
-/** A plain schema that TypeBox has no word for. */
-export const raw = <T>(schema: object): TUnsafe<T> => Unsafe<T>({ ...schema })
+export const anything = (description: string) => raw<unknown>({ description })
 
 /** A schema that tells others what to send; the handler's own reader checks it, with its own errors. */
 export const checkedElsewhere = <T extends TSchema>(schema: T): T => ({

@@ -76,7 +76,7 @@ export function shapeFault(schema: TSchema, value: unknown, path = ''): SchemaFa
     const properties = propertiesOf(schema)
     for (const name of new Set([...required, ...Object.keys(value)])) {
       const inner = Object.hasOwn(properties, name) ? properties[name] : additionalProperties
-      const isOlder = value[name] === undefined && (inner as Node | undefined)?.isNew === true
+      const isOlder = value[name] === undefined && (inner as Node)?.isNew === true
       const mayBeNull = value[name] === null && !required.includes(name)
       if (typeof inner === 'object' && !mayBeNull && !isOlder)
         parts.push([inner, value[name], path === '' ? name : `${path}.${name}`])

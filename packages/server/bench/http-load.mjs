@@ -36,6 +36,15 @@ export function checks(pipelined) {
   )
 }
 
+/** Checks with an escape, which the fast path leaves to the ordinary one. */
+export function odd() {
+  return script(
+    20_000,
+    `n=n+1
+  return wrk.format("POST","/v1/check",${HEADERS},(string.gsub(${check(KEYS)},'"user"','"\\\\u0075ser"')))`,
+  )
+}
+
 /** Batches of so many checks, of so many subjects. */
 export function batches(size, keys = KEYS) {
   return script(

@@ -156,7 +156,7 @@ async function start(parts: ServeParts, started: Started): Promise<Service> {
     operating: {
       readiness,
       metrics: new MetricsText(metrics),
-      openApi: openApiDocument({ version: VERSION, isFull: decisions.answers === 'full' }),
+      openApi: () => openApiDocument({ version: VERSION, isFull: decisions.answers === 'full' }),
     },
   })
   const answers = new OrdinaryAnswers(routes, failed, adminLimit(backing.store))

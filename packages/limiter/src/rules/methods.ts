@@ -5,6 +5,7 @@ import { METHOD } from './words.js'
 
 /** `GET /x` is a method and a resource; null: no method is stated. */
 export function splitMethods(text: string): { methods: string[] | null; resource: string } {
+  if (text.startsWith('/')) return { methods: null, resource: text }
   const match = /^([A-Z][A-Z|-]*) +(\S.*)$/.exec(text)
   if (match === null) return { methods: null, resource: text }
   return { methods: match[1]!.split('|'), resource: match[2]! }

@@ -34,7 +34,7 @@ function readBook(reader: FieldReader): RuleBook {
   const { failureMode, ipv6Prefix } = readDefaults(reader)
   const normalize = readNormalize(reader)
   const warnings: Warning[] = []
-  const context: ReadContext = { timezone, failureMode, normalize, warnings, order: 0 }
+  const context: ReadContext = { name: '', timezone, failureMode, normalize, warnings, order: 0 }
   const rules = readRules(reader, context)
   const defaultRule = readDefaultRule(reader, context)
   return {

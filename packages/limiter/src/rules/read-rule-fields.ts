@@ -43,7 +43,7 @@ export function readRuleValue(reader: FieldReader): string | Cidr | null {
 export function readTier(reader: FieldReader, name: string): string | null {
   const tier = reader.text('tier') ?? null
   if (tier !== null && !TIER.test(tier)) reader.fault('tier', `${quote(tier)} is not a tier's name`)
-  const named = name.split('@')[1]
+  const named = name.includes('@') ? name.split('@')[1] : undefined
   if (named !== undefined && named !== tier)
     reader.fault(
       'tier',

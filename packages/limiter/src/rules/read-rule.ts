@@ -6,17 +6,37 @@ import { type Normalize, normalizePattern } from './normalize.js'
 import { type Pattern, parsePattern } from './pattern.js'
 import { refuseSplit } from './read-limits.js'
 import type { Rule } from './rule.js'
-import { type FieldContext, RULE_FIELD_NAMES, RULE_FIELDS, readFields } from './rule-fields.js'
+import {
+  DEFAULT_FIELDS,
+  type FieldContext,
+  RULE_FIELD_NAMES,
+  RULE_FIELDS,
+  readFields,
+} from './rule-fields.js'
 import { NAME } from './words.js'
 
 /** What the document's default rule is called. */
 export const DEFAULT_RULE = 'default'
 
 /** What the rules of a document need of the whole. */
-export interface ReadContext extends Omit<FieldContext, 'name'> {
+export interface ReadContext extends FieldContext {
+  /** The rule that is being read. */
+  name: string
   readonly normalize: Normalize
   readonly warnings: Warning[]
   order: number
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+/** A rule that states nothing. */
+const BLANK: Rule = {
+  name: '',
+  family: '',
+  ...DEFAULT_FIELDS,
+  pattern: [],
+  normalPattern: null,
+  order: 0,
 }
 
 /** The rule, and another one for each of its tiers. Faults are noted, and what is faulty is left out. */
@@ -28,20 +48,18 @@ export function readRule(name: string, reader: FieldReader, context: ReadContext
       `the name ${quote(name)} is not letters, digits, _ . - (and @tier), at most 100`,
     )
   warnOfFieldsWithoutEffect(reader, context)
-  const fieldContext = { name, timezone: context.timezone, failureMode: context.failureMode }
-  const fields = readFields(reader, fieldContext)
-  const pattern = readPattern(reader, fields.resource)
-  const rule: Rule = {
-    name,
-    family: name.split('@')[0]!,
-    ...fields,
-    pattern,
-    normalPattern: normalizePattern(pattern, context.normalize),
-    order: context.order++,
-  }
+  context.name = name
+  // A copy has the shape of all others, so that reading very many is quick.
+  const rule: Mutable<Rule> = { ...BLANK }
+  rule.name = name
+  rule.family = name.includes('@') ? name.split('@')[0]! : name
+  readFields(reader, context, rule)
+  rule.pattern = readPattern(reader, rule.resource)
+  rule.normalPattern = normalizePattern(rule.pattern, context.normalize)
+  rule.order = context.order++
   refuseSplit(reader, reader.pathOf('shards'), rule.limits, rule.shards)
   warnOfStrict(rule, reader.pathOf('lease'), context)
-  return [rule, ...readVariants(rule, reader, fieldContext, context)]
+  return reader.has('tiers') ? [rule, ...readVariants(rule, reader, context)] : [rule]
 }
 
 function readPattern(reader: FieldReader, resource: string): Pattern {
@@ -52,13 +70,8 @@ function readPattern(reader: FieldReader, resource: string): Pattern {
 }
 
 /** A rule for each of the tiers that have limits of their own. */
-function readVariants(
-  rule: Rule,
-  reader: FieldReader,
-  fieldContext: FieldContext,
-  context: ReadContext,
-): Rule[] {
-  return RULE_FIELDS.tiers.read(reader, fieldContext).map(({ tier, limits, path }) => {
+function readVariants(rule: Rule, reader: FieldReader, context: ReadContext): Rule[] {
+  return RULE_FIELDS.tiers.read(reader, context).map(({ tier, limits, path }) => {
     const name = `${rule.family}@${tier}`
     const variant = { ...rule, name, tier, limits, order: context.order++ }
     refuseSplit(reader, path, limits, rule.shards)
@@ -67,9 +80,13 @@ function readVariants(
   })
 }
 
+const WITHOUT_EFFECT = RULE_FIELD_NAMES.filter(
+  (name) => RULE_FIELDS[name].effect === 'not in force yet',
+)
+
 function warnOfFieldsWithoutEffect(reader: FieldReader, { warnings }: ReadContext): void {
-  for (const name of RULE_FIELD_NAMES)
-    if (RULE_FIELDS[name].effect === 'not in force yet' && reader.has(name))
+  for (const name of WITHOUT_EFFECT)
+    if (reader.has(name))
       warnings.push({
         code: 'not_in_force_yet',
         path: reader.pathOf(name),

@@ -3,7 +3,7 @@ import { isFault, parseLimit } from '../limits/grammar.js'
 import { printLimit } from '../limits/limit.js'
 import { CompiledRule, Family } from './compiled-rule.js'
 import type { Rule } from './rule.js'
-import { defaultFields } from './rule-fields.js'
+import { DEFAULT_FIELDS } from './rule-fields.js'
 import type { RuleSet } from './rule-set.js'
 
 export type RememberedRule = readonly [
@@ -30,7 +30,7 @@ export function recall(remembered: RememberedRule, rules: RuleSet): CompiledRule
   )
   if (same !== undefined) return same
   const rule: Rule = {
-    ...defaultFields(),
+    ...DEFAULT_FIELDS,
     name,
     family,
     scope,

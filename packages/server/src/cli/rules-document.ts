@@ -1,5 +1,6 @@
 /** Rules files and a server's rules, each as one document: what `plan`, `diff`, `apply` and `export` move. */
 import { inSlices, type RulesDocument } from '@sluice/limiter'
+import { DOCUMENT_PARTS } from '@sluice/limiter/transport'
 import { stringify } from 'yaml'
 import { UsageError } from '../config.js'
 import { contentOf } from '../control/content.js'
@@ -96,29 +97,26 @@ export async function canonicalDocument(
   return Array.isArray(content) ? document : inOrder(await inSlices(documentOf(namespace, content)))
 }
 
+/** Parts that have items are sorted: lists by their text, tables by name. */
 function inOrder(document: RulesDocument): RulesDocument {
-  const { tiers, rules, overrides, costs, exemptions, blocks } = document
-  const members = Object.entries(tiers ?? {}).map(([name, all]) => [name, all.toSorted()] as const)
-  return {
-    ...document,
-    ...(tiers === undefined ? {} : { tiers: byName(Object.fromEntries(members)) }),
-    ...(rules === undefined ? {} : { rules: byName(rules) }),
-    ...(overrides === undefined ? {} : { overrides: byText(overrides) }),
-    ...(costs === undefined ? {} : { costs: byName(costs) }),
-    ...(exemptions === undefined ? {} : { exemptions: byText(exemptions) }),
-    ...(blocks === undefined ? {} : { blocks: byText(blocks) }),
-  }
+  const parts = Object.entries(document).map(([part, value]: [string, unknown]) => {
+    const { kind } = DOCUMENT_PARTS[part as keyof RulesDocument]
+    if (kind !== 'items') return [part, value]
+    if (part !== 'tiers') return [part, sorted(value)]
+    const tiers = Object.entries(value as object).map(([name, all]) => [name, sorted(all)])
+    return [part, sorted(Object.fromEntries(tiers))]
+  })
+  return Object.fromEntries(parts) as RulesDocument
 }
 
-function byName<T>(table: Readonly<Record<string, T>>): Record<string, T> {
-  return Object.fromEntries(Object.entries(table).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-}
-
-function byText<T>(items: readonly T[]): T[] {
-  return items
-    .map((item) => [JSON.stringify(item), item] as const)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, item]) => item)
+function sorted(items: unknown): unknown {
+  const byText = <T>(list: readonly T[], text: (item: T) => string) =>
+    list
+      .map((item) => [text(item), item] as const)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, item]) => item)
+  if (Array.isArray(items)) return byText(items as unknown[], (item) => JSON.stringify(item))
+  return Object.fromEntries(byText(Object.entries(items as object), ([name]) => name))
 }
 
 /** A rules file of a document, in its canonical form. */

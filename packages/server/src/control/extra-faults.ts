@@ -1,6 +1,6 @@
-/** What the control plane refuses besides the library's reader: a reach nobody serves yet, and texts nobody should print. */
-import type { Fault, RulesDocument } from '@sluice/limiter'
-import { hasControlCharacters, quote } from '@sluice/limiter/transport'
+/** What the control plane refuses besides the library's reader: texts that a database cannot keep or nobody should print. */
+import type { Fault, RuleField, RulesDocument } from '@sluice/limiter'
+import { hasControlCharacters } from '@sluice/limiter/transport'
 
 /** Of descriptions and reasons. */
 export const LONGEST_TEXT = 1000
@@ -10,11 +10,7 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Fields that the library accepts as they are. */
-const CHECKS: Readonly<Record<string, (value: unknown) => string | undefined>> = {
-  reach: (value) =>
-    value === 'regional' || value === 'global'
-      ? undefined
-      : `${quote(value)} is not regional or global`,
+const CHECKS: Readonly<Partial<Record<RuleField, (value: unknown) => string | undefined>>> = {
   resource: (value) => (typeof value === 'string' ? pairFault(value) : undefined),
   description: (value) => (typeof value === 'string' ? textFault(value) : undefined),
 }

@@ -112,7 +112,8 @@ function transferable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
 
 /** What the thread gives, put together again; the last pieces are none. */
 class ContentInPieces {
-  readonly #content: Record<string, unknown> = {
+  readonly #content: Content = {
+    settings: {},
     rules: [],
     tiers: [],
     overrides: [],
@@ -127,9 +128,10 @@ class ContentInPieces {
       const piece = JSON.parse(text) as Piece
       if (piece.unreadable !== undefined) return { unreadable: piece.unreadable }
       if (piece.faults !== undefined) return { faults: piece.faults, others: piece.others ?? 0 }
-      if (piece.items === undefined) this.#content[piece.part!] = piece.value
-      else (this.#content[piece.part!] as unknown[]).push(...piece.items)
+      const parts = this.#content as unknown as Record<string, unknown>
+      if (piece.items === undefined) parts[piece.part!] = piece.value
+      else (parts[piece.part!] as unknown[]).push(...piece.items)
     }
-    return pieces.length === 0 ? (this.#content as unknown as Content) : undefined
+    return pieces.length === 0 ? this.#content : undefined
   }
 }

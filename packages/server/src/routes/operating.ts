@@ -32,7 +32,8 @@ export interface PlaneReadiness {
 export interface OperatingParts {
   readonly readiness: () => Readiness
   readonly metrics: MetricsText
-  readonly openApi: unknown
+  /** Made when it is first asked for. */
+  readonly openApi: () => unknown
 }
 
 type OperatingRoute = 'health' | 'readiness' | 'metrics' | 'openapi'
@@ -42,7 +43,7 @@ export function operatingHandlers({
   metrics,
   openApi,
 }: OperatingParts): Handlers<OperatingRoute> {
-  const document = JSON.stringify(openApi)
+  let document: string | undefined
   return {
     health: () => ({ status: 200, body: { status: 'ok' } }),
 
@@ -63,6 +64,6 @@ export function operatingHandlers({
       return { status: 200, body, contentType: metrics.contentType }
     },
 
-    openapi: () => ({ status: 200, body: document }),
+    openapi: () => ({ status: 200, body: (document ??= JSON.stringify(openApi())) }),
   }
 }

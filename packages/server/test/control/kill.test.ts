@@ -141,6 +141,7 @@ describe('PostgreSQL', () => {
         'database_unavailable',
       ])
       expect(answer.text).not.toContain('ECONNREFUSED')
+      expect([path, answer.body.error.retryable]).toEqual([path, true])
     }
     await server.start()
     await until('it is back', async () => (await create()).status === 201)

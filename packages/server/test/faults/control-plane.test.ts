@@ -130,6 +130,7 @@ describe('a fleet', () => {
     await fleet.postgres.kill()
     const refused = await change('12/h')
     expect([refused.status, refused.body.error.code]).toEqual([503, 'database_unavailable'])
+    expect(refused.body.error.retryable).toBe(true)
     for (const sluice of [...controls, ...planes]) expect(await limitAt(sluice)).toBe(11)
     const ready = await controls[0]!.get('/readyz')
     expect([ready.status, ready.body.database.away]).toEqual([200, true])

@@ -434,6 +434,7 @@ rules:
       expect([path, status, proxy.isStalled]).toEqual([path, 409, true])
       await proxy.pass()
       await isBack()
+      expect(answer.error.retryable).toBeUndefined()
       return [path, status, answer.error?.code]
     }
     const check = async (user: string, resource: string) =>

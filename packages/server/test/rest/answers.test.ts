@@ -117,6 +117,24 @@ describe('an answer', () => {
       expect((await lean.post('/v1/refund', { receipt })).body.refunded).toEqual({ requests: 1 })
   })
 
+  it('makes no receipt that was not asked for', async () => {
+    // The instance, and the number of the receipt behind it.
+    const numberOf = async (): Promise<string> => {
+      const check = { ...someone(), include: ['receipt'] }
+      return (await lean.post('/v1/check', check)).body.receipt.split(';')[2]
+    }
+    const first = await numberOf()
+    await everyWay({})
+    await everyWay({ include: ['limits'] })
+    const second = await numberOf()
+    const isNext = [...first].some(
+      (_, i) =>
+        first.slice(0, i) === second.slice(0, i) &&
+        Number(second.slice(i)) === Number(first.slice(i)) + 1,
+    )
+    expect([first, second, isNext]).toEqual([first, second, true])
+  })
+
   it('takes include from the query too, but not from both', async () => {
     const ask = (path: string, body: unknown) => lean.post(path, body)
     const { body } = await ask('/v1/check?include=limits,receipt', someone())

@@ -125,7 +125,11 @@ describe('over Redis', () => {
       await apart.post('/v1/settle', { reservation, cost: 0 }),
     ]
     for (const { status, body } of refused)
-      expect([status, body.error.code]).toEqual([503, 'store_unavailable'])
+      expect([status, body.error.code, body.error.retryable]).toEqual([
+        503,
+        'store_unavailable',
+        true,
+      ])
     own.resume()
     await until(
       'it is exact again',

@@ -85,7 +85,7 @@ const list = command('list', {
   operation: 'listRules',
   summary: 'list the rules of a server',
   description: 'Lists the rules of the server: name, whom it is for, what it is about, its limits.',
-  query: { scope: true, resource: true },
+  query: { scope: true, resource: true, label: true },
   columns: (rule) => {
     const { name, scope, value, resource, methods, limits } = rule
     const whom = value === null ? scope : `${scope}:${value}`

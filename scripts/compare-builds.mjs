@@ -1,0 +1,145 @@
+// `npm run bench:compare -- FOLDER [path …]`: whether this build is slower than the one in FOLDER, a checkout
+// that was built (`npm ci && npm run build`). Both are measured in turns, in the order A B B A, each time in a
+// fresh process; what counts is CPU time per decision, since machines are noisy. A path is slower if the lower
+// quartile of its ratios (this build's time / the other's) is above 1.05. Exit 6: some path is slower.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { batches, checks, load, odd } from '../packages/server/bench/http-load.mjs'
+import { ensureCommand } from './ensure.mjs'
+import { ROOT } from './run.mjs'
+
+const PAIRS = 20
+const SLOWER = 1.05
+const RULES = 'rules:\n  per-user: { scope: user, limits: [1M/s, 100M/h, 1000M/d] }\n'
+
+const FULL = { SLUICE_ANSWERS: 'full' }
+const one = { script: checks(8), decisions: 1 }
+const hundred = { script: batches(100), decisions: 100 }
+
+/** A path of the library runs `compare-case.mjs`; one of the server is loaded over HTTP. */
+const CASES = {
+  'library, 1 limit': { library: 'plain' },
+  'library, 3 limits, 100,000 keys': { library: 'wide' },
+  'library, denied': { library: 'denied' },
+  'library, reading what a decision says': { library: 'read' },
+  'library, compiling 5,000 rules': { library: 'compile' },
+  'over Redis': { library: 'redis' },
+  'over Redis, leased': { library: 'leased' },
+  'HTTP check': one,
+  'HTTP batch of 100': hundred,
+  'HTTP check, full answers': { ...one, environment: FULL },
+  'HTTP batch of 100, full answers': { ...hundred, environment: FULL },
+  'HTTP check, ordinary path': { script: odd(), decisions: 1 },
+  start: { isStart: true },
+}
+
+const [folder, ...wanted] = process.argv.slice(2)
+if (folder === undefined) {
+  console.error('Which build? npm run bench:compare -- FOLDER')
+  process.exit(2)
+}
+ensureCommand('wrk', 'wrk')
+const BUILDS = { A: resolve(folder), B: ROOT }
+
+/** Milliseconds of CPU that a process has used; the system counts in hundredths of a second. */
+function cpuOf(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+async function startServer(build, environment = {}) {
+  const cwd = mkdtempSync(join(tmpdir(), 'sluice-compare-'))
+  writeFileSync(join(cwd, 'sluice.yaml'), RULES)
+  const command = join(build, 'packages/server/bin/sluice.cjs')
+  const args = [
+    '-c',
+    '0',
+    process.execPath,
+    command,
+    'serve',
+    '--port',
+    '0',
+    '--log-level',
+    'error',
+  ]
+  const env = { ...process.env, ...environment }
+  const started = performance.now()
+  const child = spawn('taskset', args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  while (!/localhost:(\d+)/.test(said)) {
+    const [chunk] = await Promise.race([once(child.stderr, 'data'), once(child, 'exit')])
+    if (child.exitCode !== null) throw new Error(`it did not start: ${said}`)
+    said += chunk
+  }
+  const startMs = performance.now() - started
+  const stop = async () => {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    rmSync(cwd, { recursive: true, force: true })
+  }
+  return { port: Number(/localhost:(\d+)/.exec(said)[1]), pid: child.pid, startMs, stop }
+}
+
+async function measure(name, build) {
+  const { library, isStart, script, decisions, environment } = CASES[name]
+  if (library !== undefined) {
+    const file = fileURLToPath(new URL('compare-case.mjs', import.meta.url))
+    const args = ['-c', '0', process.execPath, '--expose-gc', file, build, library]
+    const { stdout, stderr, status } = spawnSync('taskset', args, { encoding: 'utf8' })
+    if (status !== 0) throw new Error(`${name}: ${stderr}`)
+    return Number(stdout)
+  }
+  const server = await startServer(build, environment)
+  try {
+    if (isStart) return server.startMs
+    load(server.port, script, { connections: 32, seconds: 1 })
+    const before = cpuOf(server.pid)
+    const rate = load(server.port, script, { connections: 32, seconds: 1 })
+    return (cpuOf(server.pid) - before) / (rate * decisions)
+  } finally {
+    await server.stop()
+  }
+}
+
+const quantile = (sorted, part) =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]
+
+let isSlower = false
+for (const name of Object.keys(CASES)) {
+  if (wanted.length > 0 && !wanted.some((word) => name.includes(word))) continue
+  const ratios = []
+  const times = { A: [], B: [] }
+  for (let pair = 0; pair < PAIRS; pair++) {
+    process.stderr.write(`\r\x1b[K${name}: pair ${pair + 1} of ${PAIRS} ...`)
+    const time = {}
+    for (const build of pair % 2 === 0 ? ['A', 'B'] : ['B', 'A'])
+      time[build] = await measure(name, BUILDS[build])
+    for (const build of ['A', 'B']) times[build].push(time[build])
+    ratios.push(time.B / time.A)
+  }
+  process.stderr.write('\r\x1b[K')
+  ratios.sort((a, b) => a - b)
+  const [lower, median, upper] = [0.25, 0.5, 0.75].map((part) => quantile(ratios, part).toFixed(3))
+  const difference =
+    quantile(
+      times.B.sort((a, b) => a - b),
+      0.5,
+    ) -
+    quantile(
+      times.A.sort((a, b) => a - b),
+      0.5,
+    )
+  const slower = Number(lower) > SLOWER
+  isSlower ||= slower
+  const more = CASES[name].isStart ? `, ${difference.toFixed(1)} ms more` : ''
+  console.log(
+    `${slower ? 'SLOWER' : 'ok    '}  ${name.padEnd(40)} ${lower}  ${median}  ${upper}${more}`,
+  )
+}
+process.exit(isSlower ? 6 : 0)
