@@ -175,7 +175,8 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
     const decision = await this.peek(request)
     const { transaction, asked } = this.#decider.prepare(request)
     const { rules } = this.#decider
-    const tiers: Record<string, string> = {}
+    // A scope may be called as a method of objects is.
+    const tiers = Object.create(null) as Record<string, string>
     for (const scope of asked.scopes.slice(0, asked.count)) {
       const tier = rules.tierOf(scope, asked)
       if (tier !== null) tiers[scope] = tier

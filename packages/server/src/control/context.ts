@@ -23,8 +23,8 @@ export interface RulesInFile {
 export interface ControlContext {
   /** Null: rules are in the database. */
   readonly file: RulesInFile | null
-  /** The instances, by name, that are too old to read this setting of a namespace. */
-  lacking(setting: string): Promise<readonly string[]>
+  /** Of these settings and rule fields, those that running instances are too old to read, with the instances. */
+  lacking(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
   /** Throws ServiceError alone. */
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T>
   /** The same, in one consistent view of everything. */

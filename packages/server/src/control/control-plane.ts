@@ -39,7 +39,7 @@ export interface ControlPlaneOptions {
   /** Rules come from a file: then they are not written here. */
   readonly file?: RulesInFile
   /** The instances, by name, that are too old to read this setting of a namespace; none unless given. */
-  readonly lacking?: (setting: string) => Promise<readonly string[]>
+  readonly lacking?: ControlContext['lacking']
   /** Ends when this instance decides by a revision. */
   readonly applied?: (revision: number) => Promise<void>
   /** What goes wrong where nobody waits for an answer. */
@@ -85,7 +85,7 @@ export class ControlPlane {
         : new PreparedDatabase(options.reads, () => this.database.prepare())
     const context: ControlContext = {
       file: options.file ?? null,
-      lacking: options.lacking ?? (async () => []),
+      lacking: options.lacking ?? (async () => new Map()),
       ...readingOf(this.reads),
       write: (actor, work) => this.#write(actor, work),
     }

@@ -10,7 +10,8 @@ const MOST_NAMED = 10
 /** What is to be stored. */
 interface Stored {
   readonly settings?: NamespaceSettings
-  readonly rules: Iterable<{ readonly body: RuleInput }>
+  /** A field that is null is taken away. */
+  readonly rules: Iterable<{ readonly body: Readonly<Record<string, unknown>> | RuleInput }>
 }
 
 /** Throws 409 with the first field or setting that some running instance does not know. */
@@ -20,10 +21,10 @@ export async function refuseForOlder(
 ): Promise<void> {
   const names = new Set<string>(NEW_SETTINGS.filter((name) => settings[name] !== undefined))
   for (const body of bodiesOf(settings, rules))
-    for (const name of NEW_RULE_FIELDS) if (body[name] !== undefined) names.add(`rules.${name}`)
-  for (const name of names) {
-    const instances = await lacking(name)
-    if (instances.length === 0) continue
+    for (const name of NEW_RULE_FIELDS)
+      if ((body[name] ?? null) !== null) names.add(`rules.${name}`)
+  if (names.size === 0) return
+  for (const [name, instances] of await lacking([...names])) {
     const named = instances.slice(0, MOST_NAMED).join(', ')
     const count = instances.length === 1 ? '1 instance' : `${instances.length} instances`
     const field = name.replace(/^rules\./, '')
@@ -38,7 +39,7 @@ export async function refuseForOlder(
 function* bodiesOf(
   { default_rule }: NamespaceSettings,
   rules: Stored['rules'],
-): Iterable<Partial<RuleInput>> {
-  if (default_rule !== undefined) yield default_rule
-  for (const { body } of rules) yield body
+): Iterable<Readonly<Record<string, unknown>>> {
+  if (default_rule !== undefined) yield { ...default_rule }
+  for (const { body } of rules) yield body as Readonly<Record<string, unknown>>
 }

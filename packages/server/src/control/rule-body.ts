@@ -1,4 +1,5 @@
 /** A rule as callers send it: read into what a document would say, with every fault named by the body's own fields. */
+import { FIXED_RULE_FIELDS } from '@sluice/contract'
 import type { RuleInput } from '@sluice/limiter'
 import { didYouMean, NAME, OWN_FIELDS, quote } from '@sluice/limiter/transport'
 import type { WireFault } from '../error-codes.js'
@@ -9,7 +10,7 @@ import { invalid, type WireWarning, wireFaults, wireWarnings } from './faults.js
 export type Fields = Readonly<Record<string, unknown>>
 
 /** What an answer has and nobody may change: accepted as it is, so that an answer can be sent back. */
-export const FIXED_FIELDS = ['id', 'namespace', 'version', 'created_at', 'updated_at']
+const FIXED_FIELDS = Object.keys(FIXED_RULE_FIELDS)
 /** What an answer may have besides, and is not read. */
 const NOT_READ = ['warnings']
 const KNOWN = ['name', ...OWN_FIELDS, ...FIXED_FIELDS, ...NOT_READ]
@@ -93,7 +94,11 @@ function nameFaults(name: unknown): WireFault[] {
 /** A merge patch (RFC 7396): null takes a field away. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch
-  const merged: Record<string, unknown> = isObject(target) ? { ...target } : {}
+  // Without a prototype: `__proto__` is a name like any other, and is refused like any other.
+  const merged = Object.assign(Object.create(null), isObject(target) ? target : {}) as Record<
+    string,
+    unknown
+  >
   for (const [field, value] of Object.entries(patch)) {
     if (value === null) delete merged[field]
     else merged[field] = mergePatch(merged[field], value)

@@ -100,8 +100,9 @@ export function rulesPart(context: ControlContext) {
   const get = (caller: Caller, id: string): Promise<WireRule> =>
     context.read(async (sql) => wireRule(await recordOf(sql, caller, id)))
 
-  const create = (caller: Caller, namespace: string, body: Fields): Promise<WireRule> => {
+  const create = async (caller: Caller, namespace: string, body: Fields): Promise<WireRule> => {
     refuseFile(file)
+    await refuseForOlder(context, { rules: [{ body }] })
     return context.write(caller.name, async (writing) => {
       const { settings } = await beginNamespace(writing, namespace)
       const kin = await kinOf(writing.sql, namespace, body)
@@ -118,14 +119,16 @@ export function rulesPart(context: ControlContext) {
     })
   }
 
-  /** `change` makes the new body of what is there. */
-  const change = (
+  /** `sent` is what the caller sent; `body` makes the new body of that and of what is there. */
+  const change = async (
     caller: Caller,
     id: string,
     ifMatch: IfMatch,
+    sent: Fields,
     body: (before: RuleRecord) => Fields,
   ): Promise<WireRule> => {
     refuseFile(file)
+    await refuseForOlder(context, { rules: [{ body: sent }] })
     return context.write(caller.name, async (writing) => {
       const before = await recordOf(writing.sql, caller, id)
       requireVersion(before.version, ifMatch)
@@ -141,10 +144,10 @@ export function rulesPart(context: ControlContext) {
   }
 
   const replace = (caller: Caller, id: string, body: Fields, ifMatch: IfMatch) =>
-    change(caller, id, ifMatch, () => body)
+    change(caller, id, ifMatch, body, () => body)
 
   const patch = (caller: Caller, id: string, body: Fields, ifMatch: IfMatch) =>
-    change(caller, id, ifMatch, (before) => patchedRule(before.name, before.body, body))
+    change(caller, id, ifMatch, body, (before) => patchedRule(before.name, before.body, body))
 
   const remove = (caller: Caller, id: string, ifMatch: IfMatch): Promise<void> => {
     refuseFile(file)
@@ -172,13 +175,15 @@ export function rulesPart(context: ControlContext) {
     })
 
   /** To a version that it had: also where it is gone. */
-  const rollback = (
+  const rollback = async (
     caller: Caller,
     id: string,
     version: number,
     ifMatch: IfMatch,
   ): Promise<WireRule> => {
     refuseFile(file)
+    const [earlier] = await context.read((sql) => versionsOf(sql, id, version + 1, 1))
+    await refuseForOlder(context, { rules: earlier === undefined ? [] : [earlier] })
     return context.write(caller.name, async (writing) => {
       const { sql } = writing
       const [newest] = await versionsOf(sql, id, null, 1)
@@ -210,7 +215,6 @@ export function rulesPart(context: ControlContext) {
     { row, ...doubts }: ReadRule,
   ): Promise<WireRule> => {
     const { namespace } = record
-    await refuseForOlder(context, { rules: [row] })
     if (before !== null && before.name !== row.name)
       writing.edit({ kind: 'rule', namespace, key: before.name, item: null })
     await putRules(writing, [{ record, row }])

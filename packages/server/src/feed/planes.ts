@@ -96,12 +96,15 @@ export class Planes {
     return { planes, knownBy }
   }
 
-  /** The instances that cannot read this (one of NEW_NAMES), because they are of an older release. As of now, if Redis answers. */
-  async lacking(name: string): Promise<string[]> {
+  /** Of these names (NEW_NAMES), those that instances of an older release cannot read, and which instances. As of now, if Redis answers. */
+  async lacking(names: readonly string[]): Promise<Map<string, string[]>> {
     await this.beat()
-    return this.all
-      .map(({ instance }) => instance)
-      .filter((instance) => !this.#knownBy.get(instance)!.includes(name))
+    const instances = this.all.map(({ instance }) => instance)
+    const lacking = names.map((name): [string, string[]] => [
+      name,
+      instances.filter((instance) => !this.#knownBy.get(instance)!.includes(name)),
+    ])
+    return new Map(lacking.filter(([, all]) => all.length > 0))
   }
 
   async close(): Promise<void> {

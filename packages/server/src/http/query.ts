@@ -1,4 +1,4 @@
-/** The query of a request, read as its contract says: each parameter once, and none that is unknown. */
+/** The query of a request, read as its contract says: each parameter once, and none that the contract does not know. */
 import { propertiesOf, type RouteContract, type TSchema, validate } from '@sluice/contract'
 import { hasControlCharacters, quote } from '@sluice/limiter/transport'
 import { badField, refuseUnknown } from './body.js'
@@ -10,6 +10,7 @@ export function readQuery(contract: RouteContract, query: URLSearchParams): obje
   const schemas = propertiesOf(contract.query)
   const values: Record<string, unknown> = {}
   for (const [name, text] of query) {
+    if (contract.takesAnyQuery && !Object.hasOwn(schemas, name)) continue
     refuseUnknown({ [name]: text }, Object.keys(schemas))
     if (values[name] !== undefined) throw badField(name, 'is given twice')
     if (text.length > LONGEST_PARAMETER || hasControlCharacters(text))
@@ -22,14 +23,19 @@ export function readQuery(contract: RouteContract, query: URLSearchParams): obje
   return values
 }
 
-const FLAGS: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false }
+const FLAGS = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
 
 /** A number or a flag where the schema says so, else the text. */
 function read(name: string, text: string, schema: TSchema): unknown {
   const { type } = schema as { type?: string }
   let value: unknown = text
   if (type === 'integer' && /^\d{1,15}$/.test(text)) value = Number(text)
-  if (type === 'boolean') value = FLAGS[text] ?? text
+  if (type === 'boolean') value = FLAGS.get(text) ?? text
   const [fault] = validate(schema, value)
   if (fault !== undefined) throw badField(name, fault.message)
   return value

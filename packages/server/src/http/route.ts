@@ -67,13 +67,12 @@ export function bindRoutes<Id extends RouteId>(
   return (Object.keys(handlers) as Id[]).map((id) => ({
     id,
     contract: { ...routeOf(id), ...overrides[id] },
-    handle: strict(routeOf(id), handlers[id]),
+    handle: strict(handlers[id]),
   }))
 }
 
 /** Refuses a query that the contract does not have, also where the handler does not look at it. */
-function strict({ takesAnyQuery }: RouteContract, handle: Route['handle']): Route['handle'] {
-  if (takesAnyQuery) return handle
+function strict(handle: Route['handle']): Route['handle'] {
   return (call) => {
     call.query()
     return handle(call)

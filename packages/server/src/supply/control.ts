@@ -55,7 +55,7 @@ export async function openControl(
       : {}),
     failed: (error) =>
       log.error('the control plane does not get on', { code: 'internal', error: String(error) }),
-    lacking: async (setting) => (await planes()?.lacking(setting)) ?? [],
+    lacking: async (names) => (await planes()?.lacking(names)) ?? new Map(),
     applied: async (revision) => follower()?.reached(revision, APPLIED_WITHIN_MS),
   })
   started.add(control.startTending())

@@ -127,6 +127,8 @@ describe('rules', () => {
       Options:
         --scope <SCOPE>        only of this scope
         --resource <RESOURCE>  only of this resource, as it is written
+        --label <LABEL>        only with this label: team:search, or team with any
+                               value
         -h, --help             this text
 
       Global Options:

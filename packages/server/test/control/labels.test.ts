@@ -60,6 +60,12 @@ onEachDatabase('rules with labels', (world) => {
       tier: 'one',
     })
     expect((await patch(null)).body.labels).toEqual({})
+    const odd = await patch(JSON.parse('{"__proto__":"x"}'))
+    expect([odd.status, odd.body.error.faults[0].field]).toEqual([422, 'labels'])
+    const hidden = JSON.parse('{"__proto__":{"enabled":false}}')
+    const refused = await admin.call('PATCH', path, hidden, { 'If-Match': '*' })
+    expect([refused.status, refused.body.error.faults[0].field]).toEqual([422, '__proto__'])
+    expect((await admin.call('GET', path)).body.enabled).toBe(true)
   })
 })
 

@@ -43,6 +43,13 @@ describe('what the previous release cannot read', () => {
         'older_instances',
         'message',
       ])
+      // Of a rule that is there, what the others can read is changed.
+      const { items } = (await admin(control!.process, 'GET', '/v1/rules')).body
+      const path = `/v1/rules/${items[0].id}`
+      const patch = (fields: object) =>
+        admin(control!.process, 'PATCH', path, fields, { 'If-Match': '*' })
+      expect((await patch({ labels: { team: 'x' } })).body.error?.code).toBe('older_instances')
+      expect((await patch({ description: `${i}`, message: null })).status).toBe(200)
       const document = { ...upgradeDocument(), default_rule: { ...DEFAULT, message: 'x' } }
       expect((await putDocument(control!.process, document)).body.error?.field).toBe('message')
       await fleet.replace(other, 'current')

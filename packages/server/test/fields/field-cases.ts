@@ -1,6 +1,6 @@
 /**
  * For every field of the rules document a change of that field alone. A field of the schema without a
- * case here fails `every-field.test.ts`; add it as `field: [document before, document after]`.
+ * case here fails `reload.test.ts`; add it as `field: [document before, document after]`.
  */
 import { rulesFileSchema } from '@sluice/contract'
 import type { RuleInput, RulesDocument } from '@sluice/limiter'
