@@ -133,18 +133,19 @@ const CHANGES = {
 }
 
 function ruleFieldsPage({ RULE_FIELDS, describeField, printDefault, DOCUMENT_PART_SCHEMAS }) {
-  const fields = Object.entries(RULE_FIELDS).map(([name, { effect, change, inDefaultRule }]) => {
-    const isRequired = name === 'scope' || name === 'limits'
-    const standard = name === 'tiers' || isRequired ? null : printDefault(name)
-    return [
-      code(name),
-      describeField(name),
-      isRequired ? 'required' : standard === null ? '' : code(JSON.stringify(standard)),
-      effect,
-      CHANGES[change],
-      inDefaultRule ? '' : 'no',
-    ]
-  })
+  const fields = Object.entries(RULE_FIELDS).map(
+    ([name, { effect, change, inDefaultRule, isRequired }]) => {
+      const standard = name === 'tiers' || isRequired ? null : printDefault(name)
+      return [
+        code(name),
+        describeField(name),
+        isRequired ? 'required' : standard === null ? '' : code(JSON.stringify(standard)),
+        effect,
+        CHANGES[change],
+        inDefaultRule ? '' : 'no',
+      ]
+    },
+  )
   const parts = Object.entries(DOCUMENT_PART_SCHEMAS).map(([name, { description }]) => [
     code(name),
     description,

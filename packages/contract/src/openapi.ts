@@ -98,7 +98,7 @@ class Printer {
     if (isDecision) {
       const refused = answer === null ? {} : this.#content(anyOf([answer, ErrorAnswer]))
       responses['429'] = { description: 'Denied', ...headers, ...body }
-      responses['503'] = { description: 'A rule refuses what it cannot count', ...body }
+      responses['503'] = { description: 'A rule refuses what it cannot count, or busy', ...refused }
       responses['403'] = { description: 'Blocked, or forbidden', ...refused }
     }
     if (alsoAnswers !== undefined)

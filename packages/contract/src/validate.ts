@@ -1,6 +1,7 @@
 /**
  * Checks a value against a schema, and says what is wrong in words: `limit is "x"; expected a whole number
- * from 1 to 1000`. It knows the keywords that the contracts use, and refuses others when it meets them.
+ * from 1 to 1000`. It knows the keywords that the contracts use; a test finds others. Which fields go together
+ * (`anyOf` beside a type) the handler says.
  */
 import { didYouMean, hasControlCharacters, list, parseTime, quote } from '@sluice/limiter/transport'
 import { propertiesOf, type TSchema } from './schema.js'

@@ -77,7 +77,7 @@ export const REQUEST_FIELDS = {
 export type RequestField = keyof typeof REQUEST_FIELDS
 
 /** The name on the wire of each field of the library's request; null: it is not sent with a check. */
-export const WIRE_NAMES: { readonly [F in keyof Required<Request>]: RequestField | null } = {
+export const WIRE_NAMES = {
   subject: 'subject',
   resource: 'resource',
   // Only explain takes it.
@@ -91,7 +91,13 @@ export const WIRE_NAMES: { readonly [F in keyof Required<Request>]: RequestField
   holdId: 'hold',
   // The request of one process.
   signal: null,
-}
+} as const satisfies { readonly [F in keyof Required<Request>]: RequestField | null }
+
+/** Fields that say whom or which namespace is meant; the others are fields of the library's request. */
+type OfSubject = keyof typeof SUBJECT_FIELDS
+type Unread = Exclude<RequestField, OfSubject | (typeof WIRE_NAMES)[keyof typeof WIRE_NAMES]>
+/** A field that would be accepted and read by nobody does not compile. */
+export const UNREAD: { readonly [F in Unread]: never } = {}
 
 export const REQUEST_FIELD_NAMES = Object.keys(REQUEST_FIELDS) as RequestField[]
 

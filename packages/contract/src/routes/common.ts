@@ -4,10 +4,12 @@ import { list, named, number, object, orNull, type TSchema, text, time, whole } 
 
 export const READ_ERRORS = [
   'bad_request',
+  'unknown_namespace',
   'unauthorized',
   'forbidden',
   'not_a_control_plane',
   'limited',
+  'busy',
   'database_unavailable',
 ] as const satisfies ErrorCode[]
 export const WRITE_ERRORS = [

@@ -30,9 +30,11 @@ import { BATCH_BODY_BYTES, route, VOUCHER_BODY_BYTES } from './route.js'
 
 const REQUEST_ERRORS = [
   'bad_request',
+  'unknown_namespace',
   'unauthorized',
   'forbidden',
   'payload_too_large',
+  'busy',
 ] as const satisfies ErrorCode[]
 const CHECK_ERRORS = [
   ...REQUEST_ERRORS,

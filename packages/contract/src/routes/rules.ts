@@ -1,7 +1,6 @@
 /** Routes of rules: one by one, and all of a namespace as one document. */
 import type { RuleInput } from '@sluice/limiter'
-import { OWN_FIELDS } from '@sluice/limiter/transport'
-import { limitsInput } from '../rules/limit-schema.js'
+import { OWN_FIELDS, RULE_FIELDS } from '@sluice/limiter/transport'
 import { type AnsweredFields, fieldSchema, RULE_FIELD_CONTRACTS } from '../rules/rule-fields.js'
 import { flag, list, named, object, oneOf, orNull, raw, text, time, whole } from '../schema.js'
 import {
@@ -14,7 +13,6 @@ import {
   READ_ERRORS,
   RULE_ERRORS,
   revision,
-  scope,
   VERSION_ERRORS,
   version,
   warnings,
@@ -58,28 +56,26 @@ export const Rule = named(
 )
 
 /** Null where an answer would have it, so that an answer can be sent back. */
-const inputs = Object.fromEntries(
-  OWN_FIELDS.map((field) => [field, orNull(fieldSchema(field, 'input'))]),
-)
-const others = { ...inputs, ...FIXED_RULE_FIELDS, warnings }
+const inputs = (isRequired: boolean) =>
+  Object.fromEntries(
+    OWN_FIELDS.filter((field) => RULE_FIELDS[field].isRequired === isRequired).map((field) => {
+      const schema = fieldSchema(field, 'input')
+      return [field, isRequired ? schema : orNull(schema)]
+    }),
+  )
+const answered = { ...FIXED_RULE_FIELDS, warnings }
 type RuleWrite = Partial<RuleInput> & { readonly name?: string; readonly namespace?: string }
 
 const RuleWrite = named(
   'RuleInput',
-  raw<RuleWrite>(
-    object({ name, scope, limits: limitsInput }, without(others, ['scope', 'limits'])),
-  ),
+  raw<RuleWrite>(object({ name, ...inputs(true) }, { ...inputs(false), ...answered })),
 )
 const RulePatch = named(
   'RulePatch',
   raw<RuleWrite>(
-    object({}, { name: text('Another name.'), ...others, scope, limits: limitsInput }),
+    object({}, { name: text('Another name.'), ...inputs(true), ...inputs(false), ...answered }),
   ),
 )
-
-function without<T extends object>(fields: T, names: readonly string[]): T {
-  return Object.fromEntries(Object.entries(fields).filter(([each]) => !names.includes(each))) as T
-}
 
 const RuleVersion = named(
   'RuleVersion',

@@ -87,7 +87,7 @@ const overrideFields: SchemaTable<typeof OVERRIDE_FIELDS> = {
 }
 const override = named('override', fields('', overrideFields, ['scope', 'value', 'rule', 'limits']))
 
-const RULE_REQUIRED = ['scope', 'limits']
+const RULE_REQUIRED = RULE_FIELD_NAMES.filter((name) => RULE_FIELDS[name].isRequired)
 const ruleFields = (isDefault: boolean) =>
   Object.fromEntries(
     RULE_FIELD_NAMES.filter((name) => !isDefault || RULE_FIELDS[name].inDefaultRule).map((name) => [

@@ -97,6 +97,8 @@ export interface RuleFieldDefinition<Value> {
   readonly change: 'matching' | 'counters' | 'nothing'
   /** Whether the field takes part in decisions, is only shown, or has no effect yet. */
   readonly effect: 'decides' | 'shown' | 'not in force yet'
+  /** Every rule must state it. */
+  readonly isRequired: boolean
   /** The default rule may have it. */
   readonly inDefaultRule: boolean
   /** The variants of a rule share counters, so that they must agree in this field. */
@@ -114,6 +116,7 @@ function field<Value, const InDefaultRule extends boolean = true>(given: {
   readonly equals?: (a: NoInfer<Value>, b: NoInfer<Value>) => boolean
   readonly change: RuleFieldDefinition<Value>['change']
   readonly effect?: RuleFieldDefinition<Value>['effect']
+  readonly isRequired?: boolean
   readonly inDefaultRule?: InDefaultRule
   readonly sameInFamily?: boolean
   readonly isNew?: boolean
@@ -122,6 +125,7 @@ function field<Value, const InDefaultRule extends boolean = true>(given: {
   return {
     equals: Object.is,
     effect: 'decides',
+    isRequired: false,
     inDefaultRule: true as InDefaultRule,
     sameInFamily: false,
     isNew: false,
@@ -137,6 +141,7 @@ export const RULE_FIELDS = {
   scope: field({
     read: readScope,
     default: '',
+    isRequired: true,
     isAlwaysRead: true,
     change: 'counters',
     sameInFamily: true,
@@ -175,6 +180,7 @@ export const RULE_FIELDS = {
     read: (reader, { timezone }): readonly Limit[] => readLimits(reader, 'limits', timezone),
     default: [],
     equals: (a, b) => isSameJson(a.map(printLimit), b.map(printLimit)),
+    isRequired: true,
     isAlwaysRead: true,
     change: 'counters',
   }),

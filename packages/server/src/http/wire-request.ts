@@ -19,7 +19,7 @@ export interface WireRequest {
 }
 
 /** The library's fields that a check may have, with their names on the wire; the subject is read apart. */
-const SENT = Object.entries(WIRE_NAMES).filter(
+const SENT = (Object.entries(WIRE_NAMES) as [string, RequestField | null][]).filter(
   (entry): entry is [string, RequestField] => entry[1] !== null && entry[1] !== 'subject',
 )
 

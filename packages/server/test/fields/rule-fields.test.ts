@@ -133,6 +133,31 @@ async function decisionsBy(document: RulesDocument): Promise<unknown> {
   return { decided, isLeased: most > 0, keys }
 }
 
+/** Fields that only those who read rules see; the others that are shown are told to denied callers. */
+const SHOWN_BY_API = new Set<OwnField>(['description', 'labels'])
+
+/** What denied callers are told. */
+async function toldBy(document: RulesDocument): Promise<readonly string[]> {
+  const limiter = createLimiter({ ...document, rules: document.rules!, clock: () => 0 })
+  const told: string[] = []
+  for (const request of REQUESTS) {
+    const { cost: _cost, ...rest } = request
+    const decision = await limiter.check({ ...rest, costs: { requests: 5001, tokens: 5001 } })
+    if (!decision.allowed) told.push(await decision.toResponse().text())
+  }
+  return told
+}
+
+/** Which rules apply to each request, and whether they are enforced. */
+async function matchedBy(document: RulesDocument): Promise<unknown> {
+  const limiter = createLimiter({ ...document, rules: document.rules!, clock: () => 0 })
+  const matched = REQUESTS.map(async (request) => {
+    const { limits } = await limiter.check({ ...request, dryRun: true })
+    return limits.map(({ rule, shadow }) => [rule, shadow])
+  })
+  return Promise.all(matched)
+}
+
 describe.each(OWN_FIELDS)('the field %s', (field) => {
   const { effect, change } = RULE_FIELDS[field]
 
@@ -202,6 +227,18 @@ describe.each(OWN_FIELDS)('the field %s', (field) => {
     const after = await decisionsBy(documentOf(changed(field)))
     if (effect === 'decides') expect(after).not.toEqual(before)
     else expect(after).toEqual(before)
+    if (effect === 'decides') return
+    const told = [documentOf(BASE), documentOf(changed(field))].map(toldBy)
+    const [one, other] = await Promise.all(told)
+    if (effect === 'shown' && !SHOWN_BY_API.has(field)) expect(other).not.toEqual(one)
+    else expect(other).toEqual(one)
+  })
+
+  it(`changes ${change === 'nothing' ? 'nothing of' : ''} which requests it governs, as it states`, async () => {
+    const before = await matchedBy(documentOf(BASE))
+    const after = await matchedBy(documentOf(changed(field)))
+    if (change === 'matching') expect(after).not.toEqual(before)
+    if (change === 'nothing') expect(after).toEqual(before)
   })
 
   it(
