@@ -112,9 +112,9 @@ export const ERROR_CODES = {
   older_instances: {
     status: 409,
     meaning:
-      'The document has a setting that running instances of an older release cannot read. Nothing was changed.',
+      'The rule or document has a field that running instances of an older release cannot read. Nothing was changed.',
     remedy:
-      'Replace these instances first (`GET /readyz` lists them), or leave the setting out. An instance that was stopped is forgotten after 10 s.',
+      'Replace these instances first (`GET /readyz` lists them), or leave the field out. An instance that was stopped is forgotten after 10 s.',
   },
   rules_from_file: {
     status: 409,

@@ -1,7 +1,7 @@
 /**
  * The words that shapes are written in. A schema is plain JSON Schema 2020-12, as OpenAPI 3.1 has it, typed by
  * TypeBox, so that it is also a TypeScript type. Only TypeBox's types are used: making every schema by its
- * functions would add 15 ms to the start of the server. Three keywords are our own, and are left out where schemas
+ * functions would add 18 ms to the start of the server. Three keywords are our own, and are left out where schemas
  * are printed: `expected` is what an error says that a value should have been; `isCheckedElsewhere` marks what
  * has a reader of its own; `isNew` marks what answers of the previous release do not have.
  */

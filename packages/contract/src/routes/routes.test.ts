@@ -14,12 +14,11 @@ const OF_ANY_ROUTE: readonly ErrorCode[] = [
 const OF_DECISIONS: readonly ErrorCode[] = ['too_expensive', 'blocked', 'store_down']
 
 /** What `validate` reads, and what only says something to people and their tools. */
-const KEYWORDS = new Set([
-  ...['type', 'enum', 'const', 'anyOf', 'items', 'properties', 'required', 'additionalProperties'],
-  ...['propertyNames', 'minItems', 'maxItems', 'maxProperties', 'minLength', 'maxLength'],
-  ...['minimum', 'maximum', 'pattern', 'format', 'expected', 'isCheckedElsewhere', 'isNew'],
-  ...['description', 'examples', '$id'],
-])
+const KEYWORDS = new Set(
+  `type enum const anyOf items properties required additionalProperties propertyNames minItems maxItems
+  maxProperties minLength maxLength minimum maximum pattern format expected isCheckedElsewhere isNew
+  description examples $id`.split(/\s+/),
+)
 
 function* schemasIn(schema: TSchema): IterableIterator<Record<string, unknown>> {
   const node = schema as Record<string, unknown> & { isCheckedElsewhere?: boolean }
