@@ -162,7 +162,11 @@ describe('the scanner of checks', () => {
   it('reads batches alike, and none where one check is not for it', () => {
     let accepted = 0
     const batches = fc.array(
-      fc.oneof({ weight: 9, arbitrary: plain }, { weight: 1, arbitrary: checks }),
+      fc.oneof(
+        { weight: 9, arbitrary: plain },
+        { weight: 1, arbitrary: checks },
+        { weight: 1, arbitrary: plainSingle },
+      ),
       {
         maxLength: 5,
       },
