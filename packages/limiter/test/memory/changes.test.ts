@@ -154,6 +154,31 @@ describe('changes exported after a whole state', () => {
     )
   })
 
+  it('leave nothing out where an empty row was reset, which another store has forgotten', async () => {
+    const step = { user: 0, org: 0, pro: false, amount: 1, pick: 0, moveMs: 0 }
+    const rules = (number: number): Step => ({ ...step, act: 'rules', pick: number })
+    const world = new World()
+    const before = [
+      { ...step, act: 'check' },
+      rules(2),
+      { ...step, act: 'grant', org: 1 },
+      { ...step, act: 'check' },
+    ] as const
+    for (const one of before) await world.do(one)
+    world.restart()
+    const after = [
+      { ...step, act: 'compact' },
+      { ...step, act: 'reset', org: 1 },
+      { ...step, act: 'check', org: 1 },
+      rules(0),
+      { ...step, act: 'check', org: 2 },
+      rules(2),
+      { ...step, act: 'settle', org: 1 },
+      { ...step, act: 'refund', pick: 2 },
+    ] as const
+    for (const one of after) await world.do(one)
+  })
+
   it('have the holds that were released, though that writes no row', async () => {
     const store = memoryStore()
     const rules = { r: { scope: 'user', limits: ['1 concurrent for 60s', '100/h'] } } as const

@@ -150,7 +150,8 @@ export class MemoryStore implements Store {
     let inUse = 0
     for (const { family, value } of rows) {
       const table = this.#tables.locate(family, value, now)
-      if (table.isBlank && !table.isKnown) continue
+      // An empty row is as good as none: it says no more than one that was forgotten.
+      if (!table.isKnown) continue
       table.settle(now)
       let used = 0
       for (const [column, { sample }] of family.columns.entries()) {
