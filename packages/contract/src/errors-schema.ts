@@ -1,5 +1,5 @@
 /** The shape of errors. */
-import { list, literal, named, object, text } from './schema.js'
+import { list, literal, named, object, type Static, text } from './schema.js'
 
 const fault = object({
   field: text('The part of the request that is meant.'),
@@ -22,3 +22,8 @@ const ErrorDetail = named(
 )
 
 export const ErrorAnswer = named('Error', object({ error: ErrorDetail }))
+
+/** An error as it is answered. */
+export interface ErrorBody extends Omit<Static<typeof ErrorDetail>, 'faults'> {
+  readonly faults?: readonly Static<typeof fault>[]
+}

@@ -2,9 +2,9 @@
 import { FULL_ANSWERS } from './decisions/decision-fields.js'
 import { ERROR_CODES, type ErrorCode } from './errors.js'
 import { ErrorAnswer } from './errors-schema.js'
-import { PATH_PARAMETERS } from './routes/common.js'
 import { ROUTE_IDS, type RouteId, routeOf } from './routes/index.js'
 import type { RouteContract } from './routes/route.js'
+import { PATH_PARAMETERS } from './routes/route-parts.js'
 import { anyOf, type Keywords, propertiesOf, SchemaPrinter, type TSchema } from './schema.js'
 
 export interface OpenApiOptions {

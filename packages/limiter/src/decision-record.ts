@@ -15,7 +15,7 @@ import {
   VERDICT_WIDTH,
   YES,
 } from './algorithms/verdict.js'
-import type { Answered, LimitDecision, Reason, State } from './decision.js'
+import type { Answered, DecisionField, LimitDecision, Reason, State } from './decision.js'
 import { describe } from './describe.js'
 import { HoldTicket } from './hold-ticket.js'
 import { type HeaderFamily, headersOf } from './http/headers.js'
@@ -253,7 +253,8 @@ export class DecisionRecord implements Answered {
     return describe(this)
   }
 
-  toJSON(): Record<string, unknown> {
+  /** All but the receipt, which is for giving back and not for reading. */
+  toJSON(): Record<Exclude<DecisionField, 'receipt'>, unknown> {
     return {
       allowed: this.allowed,
       limit: this.limit,

@@ -5,8 +5,10 @@ import type { Algorithm } from './limits/limit.js'
 import type { Receipt } from './receipt.js'
 import type { DegradedReason } from './store/store.js'
 
-export type State = 'normal' | 'warning' | 'throttled'
-export type Reason = 'limited' | 'blocked' | 'too_expensive' | 'store_down'
+export const STATES = ['normal', 'warning', 'throttled'] as const
+export type State = (typeof STATES)[number]
+export const REASONS = ['limited', 'blocked', 'too_expensive', 'store_down'] as const
+export type Reason = (typeof REASONS)[number]
 
 /** What one limit of one rule says. */
 export interface LimitDecision {
@@ -73,3 +75,8 @@ export interface Denied extends Answered {
 }
 
 export type Decision = Allowed | Denied
+
+/** What a decision says: its fields, not its methods. */
+export type DecisionField = {
+  [F in keyof Denied]: Denied[F] extends (...args: never[]) => unknown ? never : F
+}[keyof Denied]

@@ -1,7 +1,15 @@
 /** @sluice/limiter: rate limiting in this process, or over a store that others share. */
 export type { Clock } from './clock.js'
 export { createLimiter, type LimiterOptions } from './create-limiter.js'
-export type { Allowed, Decision, Denied, LimitDecision, Reason, State } from './decision.js'
+export type {
+  Allowed,
+  Decision,
+  DecisionField,
+  Denied,
+  LimitDecision,
+  Reason,
+  State,
+} from './decision.js'
 export { ERROR_CODES, type ErrorCode, SluiceError } from './errors.js'
 export { type Fault, printFault, type Warning } from './faults.js'
 export type { Hold } from './hold.js'

@@ -15,6 +15,7 @@ export {
   VERDICT_WIDTH,
   YES,
 } from './algorithms/verdict.js'
+export { REASONS, STATES } from './decision.js'
 export { DecisionRecord } from './decision-record.js'
 export { explainNo, printValue, printWait, tellNo } from './describe.js'
 export { didYouMean, list, nearest, quote } from './faults.js'

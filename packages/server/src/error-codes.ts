@@ -1,13 +1,10 @@
 /** What goes wrong with a request, as it is told to the caller. */
-import { ERROR_CODES, type ErrorCode, isRetryable } from '@sluice/contract'
+import { ERROR_CODES, type ErrorBody, type ErrorCode, isRetryable } from '@sluice/contract'
 
 export type { ErrorCode }
 
 /** One of the things that are wrong: where, and what was expected. */
-export interface WireFault {
-  readonly field: string
-  readonly message: string
-}
+export type WireFault = NonNullable<ErrorBody['faults']>[number]
 
 /** What an error says of itself on the wire. */
 export class ServiceError extends Error {
@@ -39,7 +36,7 @@ export class ServiceError extends Error {
   }
 
   /** The error as it is answered. */
-  toJSON(): Readonly<Record<string, unknown>> {
+  toJSON(): ErrorBody {
     const { code, message, field, faults, retryable } = this
     return {
       code,

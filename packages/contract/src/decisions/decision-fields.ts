@@ -3,11 +3,12 @@
  * it is printed. The JSON printer, the templates of the fast path, the command line and the API's
  * description are made of this table.
  */
-import type { Algorithm, Decision, LimitDecision, Reason, State } from '@sluice/limiter'
+import type { Decision, DecisionField } from '@sluice/limiter'
 import {
-  ALGORITHMS,
   DEGRADED_REASONS,
   type DecisionRecord,
+  REASONS,
+  STATES,
   tellNo,
 } from '@sluice/limiter/transport'
 import {
@@ -16,7 +17,6 @@ import {
   list,
   literal,
   named,
-  newField,
   number,
   object,
   oneOf,
@@ -30,6 +30,15 @@ import {
   text,
   time,
 } from '../schema.js'
+import { type AnswerName, secondsOrNull, timeOrNull } from './answer-values.js'
+import {
+  Limit,
+  limitFieldsOf,
+  limitSchemas,
+  printLimitDecision,
+  type Slot,
+  schemaOf,
+} from './limit-fields.js'
 import type { Include } from './request-fields.js'
 
 /** Texts that callers come back with. Only what an answer has is made. */
@@ -54,17 +63,17 @@ interface PrintContext extends AnswerKind {
   readonly vouchers: Vouchers
 }
 
-/** A number of the answer that changes from one decision to the next under the same rules. */
-export type Slot = 'used' | 'remaining' | 'reset_at'
-
 /** `stated`: only where it says something. An include: where it was asked for. */
 type When = 'always' | 'stated' | 'reservation' | Include
 
-interface DecisionField<W extends When, S extends TSchema> {
+/** What a field is printed as where it says nothing. */
+type Nothing = null | false | 0
+
+interface AnswerField<W extends When, S extends TSchema> {
   readonly when: W
   readonly schema: S
-  /** Null, false and 0 say nothing. */
-  print(decision: DecisionRecord, context: PrintContext): Static<S> | null | false | 0
+  print(decision: DecisionRecord, context: PrintContext): Static<S> | Nothing
+  readonly nothing: Nothing
   /** Answers of the previous release's shape have it also where it says nothing. */
   readonly isInFull: boolean
   /** Answers of the previous release's shape do not have it. */
@@ -72,110 +81,31 @@ interface DecisionField<W extends When, S extends TSchema> {
   readonly slot?: Slot
 }
 
+type MoreOfField = Partial<
+  Pick<AnswerField<When, TSchema>, 'nothing' | 'isInFull' | 'isNew' | 'slot'>
+>
+
 const field = <W extends When, S extends TSchema>(
   when: W,
   schema: S,
-  print: DecisionField<W, S>['print'],
-  more: { readonly isInFull?: boolean; readonly isNew?: boolean; readonly slot?: Slot } = {},
-): DecisionField<W, S> => ({ when, schema, print, isInFull: false, isNew: false, ...more })
-
-const STATES = ['normal', 'warning', 'throttled'] as const satisfies State[]
-const REASONS = ['limited', 'blocked', 'too_expensive', 'store_down'] as const satisfies Reason[]
-
-/** ISO 8601 with milliseconds. */
-export const isoTime = (ms: number): string => new Date(ms).toISOString()
-const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
-const secondsOrNull = (ms: number | null) => (ms === null ? null : ms / 1000)
-
-/** The fields of one limit of a decision. */
-export const LIMIT_FIELDS = {
-  rule: limitField(text('The rule that the limit is of.'), ({ rule }) => rule),
-  scope: limitField(text('What the rule counts by.'), ({ scope }) => scope),
-  algorithm: limitField(
-    oneOf<Algorithm>(ALGORITHMS, 'How it counts.'),
-    ({ algorithm }) => algorithm,
-  ),
-  amount: limitField(count('What the limit says.'), ({ amount }) => amount),
-  limit: limitField(count('What a full counter holds.'), ({ limit }) => limit),
-  window_seconds: limitField(
-    seconds('Its window; of a calendar window the one that is now.'),
-    ({ windowSeconds }) => windowSeconds,
-  ),
-  allowed: limitField(flag('Whether this limit lets the request pass.'), ({ allowed }) => allowed),
-  used: limitField(
-    orNull(number('What is counted after this decision; may be more than the limit.')),
-    ({ used }) => used,
-    { slot: 'used', isNew: true },
-  ),
-  remaining: limitField(
-    orNull(count('Unit requests that would pass now; null if it could not be counted.')),
-    ({ remaining }) => remaining,
-    { slot: 'remaining' },
-  ),
-  reset_at: limitField(
-    time('When it is as if nothing had been used.'),
-    ({ resetAtMs }) => isoTime(resetAtMs),
-    { slot: 'reset_at' },
-  ),
-  retry_after: limitField(
-    orNull(seconds('Of a denial: seconds until the request passes; null: never.')),
-    ({ retryAfterMs }) => secondsOrNull(retryAfterMs),
-  ),
-  unit: limitField(text('What is counted.'), ({ unit }) => unit),
-  shadow: limitField(flag('Counted and reported, never enforced.'), ({ shadow }) => shadow),
-}
-
-interface LimitField<S extends TSchema> {
-  readonly schema: S
-  readonly print: (limit: LimitDecision) => Static<S>
-  readonly slot?: Slot
-  /** Answers of the previous release's shape do not have it. */
-  readonly isNew?: boolean
-}
-
-function limitField<S extends TSchema>(
-  schema: S,
-  print: LimitField<S>['print'],
-  more: Pick<LimitField<S>, 'slot' | 'isNew'> = {},
-): LimitField<S> {
-  return { schema, print, ...more }
-}
-
-export type LimitFieldName = keyof typeof LIMIT_FIELDS
-export const LIMIT_FIELD_NAMES = Object.keys(LIMIT_FIELDS) as LimitFieldName[]
-
-export type LimitBody = {
-  [F in LimitFieldName]: Static<(typeof LIMIT_FIELDS)[F]['schema']>
-}
-
-/** The fields of limits in answers of this kind. */
-export function limitFieldsOf({ isFull }: Pick<AnswerKind, 'isFull'>): LimitFieldName[] {
-  return LIMIT_FIELD_NAMES.filter((name) => !isFull || LIMIT_FIELDS[name].isNew !== true)
-}
-
-export function printLimit(limit: LimitDecision, isFull = false): LimitBody {
-  const names = limitFieldsOf({ isFull })
-  return Object.fromEntries(
-    names.map((name) => [name, LIMIT_FIELDS[name].print(limit)]),
-  ) as LimitBody
-}
-
-/** The schemas of a limit's fields. */
-export const limitSchemas = (names: readonly LimitFieldName[] = LIMIT_FIELD_NAMES): TProperties =>
-  Object.fromEntries(names.map((name) => [name, schemaOf(LIMIT_FIELDS[name])]))
-
-/** An older server does not answer what is new. */
-function schemaOf({ schema, isNew }: { schema: TSchema; isNew?: boolean }): TSchema {
-  return isNew === true ? newField(schema) : schema
-}
-
-export const Limit = named('Limit', raw<LimitBody>(object(limitSchemas())))
+  print: AnswerField<W, S>['print'],
+  more: MoreOfField = {},
+): AnswerField<W, S> => ({
+  when,
+  schema,
+  print,
+  nothing: null,
+  isInFull: false,
+  isNew: false,
+  ...more,
+})
 
 const errorFields = {
   code: text('One of the published table.'),
   message: text('What is wrong, and what was expected.'),
 }
 
+/** By their names in answers. A field of the library's decision that is missing here does not compile. */
 export const DECISION_FIELDS = {
   allowed: field('always', flag('Whether the request may pass.'), ({ allowed }) => allowed),
   limit: field(
@@ -220,6 +150,7 @@ export const DECISION_FIELDS = {
   }),
   degraded: field('stated', flag('Decided without the store.'), ({ degraded }) => degraded, {
     isInFull: true,
+    nothing: false,
   }),
   degraded_reason: field(
     'stated',
@@ -231,7 +162,7 @@ export const DECISION_FIELDS = {
     'stated',
     seconds('Seconds for which a leaky bucket wants the request held.'),
     ({ delayMs }) => delayMs / 1000,
-    { isInFull: true },
+    { isInFull: true, nothing: 0 },
   ),
   hold: field(
     'stated',
@@ -251,16 +182,18 @@ export const DECISION_FIELDS = {
     'stated',
     literal(true, 'An exemption let it through all rules.'),
     ({ exempt }) => exempt,
+    { nothing: false },
   ),
   replayed: field(
     'stated',
     literal(true, 'An earlier answer again, for the same idempotency key.'),
     ({ replayed }) => replayed,
+    { nothing: false },
   ),
   limits: field(
     'limits',
     list(Limit, 'Every limit that applies.'),
-    ({ limits }, { isFull }) => limits.map((limit) => printLimit(limit, isFull)),
+    ({ limits }, { isFull }) => limits.map((limit) => printLimitDecision(limit, isFull)),
     { isInFull: true },
   ),
   receipt: field(
@@ -274,7 +207,10 @@ export const DECISION_FIELDS = {
   error: field('stated', named('DenialError', object(errorFields)), (decision) =>
     decision.allowed ? null : { code: decision.reason ?? 'limited', message: tellNo(decision) },
   ),
-}
+} satisfies Record<
+  AnswerName<DecisionField> | 'hold_expires_at' | 'reservation' | 'error',
+  AnswerField<When, TSchema>
+>
 
 export type DecisionFieldName = keyof typeof DECISION_FIELDS
 export const DECISION_FIELD_NAMES = Object.keys(DECISION_FIELDS) as DecisionFieldName[]
@@ -286,17 +222,14 @@ type Always = {
 type ValueOf<F extends DecisionFieldName> = Static<(typeof DECISION_FIELDS)[F]['schema']>
 
 /** A decision as it is answered. */
-export type DecisionBody = { [F in Always]: ValueOf<F> } & {
-  [F in Exclude<DecisionFieldName, Always>]?: ValueOf<F>
+export type DecisionBody = { readonly [F in Always]: ValueOf<F> } & {
+  readonly [F in Exclude<DecisionFieldName, Always>]?: ValueOf<F>
 }
 
-const fieldOf = (name: DecisionFieldName): DecisionField<When, TSchema> => DECISION_FIELDS[name]
+const fieldOf = (name: DecisionFieldName): AnswerField<When, TSchema> => DECISION_FIELDS[name]
 
 /** Whether answers of this kind may have the field. */
-function belongs(
-  { when, isInFull, isNew }: DecisionField<When, TSchema>,
-  kind: AnswerKind,
-): boolean {
+function belongs({ when, isInFull, isNew }: AnswerField<When, TSchema>, kind: AnswerKind): boolean {
   if (kind.isFull && isNew) return false
   if (when === 'always' || when === 'stated') return true
   if (when === 'reservation') return kind.isReservation === true
@@ -304,11 +237,9 @@ function belongs(
 }
 
 /** Whether such an answer has the field also where it says nothing. */
-function isKept(field: DecisionField<When, TSchema>, { isFull }: AnswerKind): boolean {
+function isKept(field: AnswerField<When, TSchema>, { isFull }: AnswerKind): boolean {
   return field.when !== 'stated' || (isFull && field.isInFull)
 }
-
-const saysNothing = (value: unknown) => value === null || value === false || value === 0
 
 /** The fields that a plain allowed decision has in answers of this kind, in their order. */
 export function plainFields(kind: AnswerKind): DecisionFieldName[] {
@@ -333,7 +264,7 @@ export function printDecision(decision: DecisionRecord, context: PrintContext): 
     const one = fieldOf(name)
     if (!belongs(one, context)) continue
     const value = one.print(decision, context)
-    if (isKept(one, context) || !saysNothing(value)) body[name] = value
+    if (isKept(one, context) || value !== one.nothing) body[name] = value
   }
   return body as unknown as DecisionBody
 }
@@ -351,7 +282,7 @@ function decisionSchema(
     const one = fieldOf(each)
     if (!belongs(one, kind)) continue
     const isThere = one.when === 'always' || one.when === 'reservation' || (isFull && one.isInFull)
-    const canBeNull = isThere && one.when === 'stated' && each !== 'degraded' && each !== 'delay'
+    const canBeNull = isThere && one.when === 'stated' && one.nothing === null
     const schema = canBeNull ? orNull(one.schema) : schemaOf(one)
     if (isThere) required[each] = schema
     else optional[each] = schema
@@ -365,5 +296,5 @@ export const ReservationAnswer = decisionSchema('Reservation', false, true)
 export const FULL_ANSWERS = {
   Decision: decisionSchema('Decision', true, false),
   Reservation: decisionSchema('Reservation', true, true),
-  Limit: named('Limit', object(limitSchemas(limitFieldsOf({ isFull: true })))),
+  Limit: named('Limit', object(limitSchemas(limitFieldsOf(true)))),
 }

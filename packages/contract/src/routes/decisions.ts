@@ -1,6 +1,7 @@
 /** Routes that decide, give back and explain. */
 
-import { DecisionAnswer, Limit, ReservationAnswer } from '../decisions/decision-fields.js'
+import { DecisionAnswer, ReservationAnswer } from '../decisions/decision-fields.js'
+import { Limit } from '../decisions/limit-fields.js'
 import {
   amounts,
   checkBody,
@@ -18,10 +19,8 @@ import {
   list,
   named,
   object,
-  oneOf,
   orNull,
   raw,
-  type TSchema,
   table,
   text,
   time,
@@ -147,9 +146,6 @@ const Explanation = named(
   }),
 )
 
-const authHeader = (description: string, more: object = {}): TSchema =>
-  text(description, { ...more })
-
 export const decisionRoutes = {
   check: route({
     ...hot,
@@ -268,35 +264,5 @@ export const decisionRoutes = {
     body: Explain,
     answer: Explanation,
     errors: REQUEST_ERRORS,
-  }),
-  auth: route({
-    ...hot,
-    method: 'GET',
-    path: '/v1/auth',
-    role: 'client',
-    summary:
-      'Decide a request by its headers, for gateways that only know statuses. A denial or block has X-Sluice-Reason; every error of the request is 403 with X-Sluice-Error',
-    takesAnyQuery: true,
-    query: { deny: oneOf(['403', '429'], 'The status of a denial, where 429 is not understood.') },
-    headers: {
-      ...Object.fromEntries(
-        ['User', 'Api-Key', 'Ip', 'Org'].map((scope) => [
-          `X-Sluice-Scope-${scope}`,
-          authHeader(
-            'Who asks: a header for each scope of the rules, hyphens for underscores. The whole value, as UTF-8; an empty one is an absent scope.',
-          ),
-        ]),
-      ),
-      'X-Sluice-Resource': authHeader('The resource of the request. It is normalised.'),
-      'X-Sluice-Method': authHeader('Its method.'),
-      'X-Sluice-Cost': authHeader('Requests to be charged; read only with `--auth-headers cost`.'),
-      'X-Sluice-Tier': authHeader('Its tier; read only with `--auth-headers tier`.'),
-      'X-Idempotency-Key': authHeader('Read only with `--auth-headers idempotency-key`.'),
-      'X-Sluice-Subject': authHeader('One scope, `user=42`. Send `X-Sluice-Scope-User` instead.', {
-        deprecated: true,
-      }),
-    },
-    isDecision: true,
-    errors: ['unauthorized', 'forbidden'],
   }),
 }

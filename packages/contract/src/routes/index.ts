@@ -1,5 +1,10 @@
-/** Every route of the HTTP interface, by id. */
+/** Every route of the HTTP interface, by id; one file per noun. */
+import type { Static, TSchema } from '../schema.js'
+import { authRoutes } from './auth.js'
 import { decisionRoutes } from './decisions.js'
+import { documentRoutes } from './documents.js'
+import { hotRoutes } from './hot.js'
+import { listRoutes } from './lists.js'
 import { operatingRoutes } from './operating.js'
 import type { RouteContract } from './route.js'
 import { ruleRoutes } from './rules.js'
@@ -7,13 +12,33 @@ import { subjectRoutes } from './subjects.js'
 import { tokenRoutes } from './tokens.js'
 import { usageRoutes } from './usage.js'
 
+interface Groups {
+  decisions: typeof decisionRoutes
+  auth: typeof authRoutes
+  operating: typeof operatingRoutes
+  rules: typeof ruleRoutes
+  documents: typeof documentRoutes
+  subjects: typeof subjectRoutes
+  lists: typeof listRoutes
+  tokens: typeof tokenRoutes
+  usage: typeof usageRoutes
+  hot: typeof hotRoutes
+}
+
+/** The ids of a file's routes. */
+export type RouteIdsOf<Group extends keyof Groups> = keyof Groups[Group]
+
 export const ROUTES = {
   ...decisionRoutes,
+  ...authRoutes,
   ...operatingRoutes,
   ...ruleRoutes,
+  ...documentRoutes,
   ...subjectRoutes,
+  ...listRoutes,
   ...tokenRoutes,
   ...usageRoutes,
+  ...hotRoutes,
 }
 
 export type Routes = typeof ROUTES
@@ -24,3 +49,25 @@ export const ROUTE_IDS = Object.keys(ROUTES) as RouteId[]
 export function routeOf(id: RouteId): RouteContract {
   return ROUTES[id]
 }
+
+/** Values that nobody changes any more. */
+type Sent<T> = T extends readonly (infer Item)[]
+  ? readonly Sent<Item>[]
+  : T extends object
+    ? { readonly [K in keyof T]: Sent<T[K]> }
+    : T
+
+type Body<S> = S extends TSchema ? Sent<Static<S>> : never
+
+/** What a route is sent. */
+export type RequestBody<Id extends RouteId> = Body<Routes[Id]['body']>
+
+/** What a route answers; never where that is nothing, or no JSON. */
+export type AnswerBody<Id extends RouteId> = Body<Routes[Id]['answer']>
+
+/** The parameters of a route's query; each may be absent. */
+export type QueryParameters<Id extends RouteId> = NonNullable<Routes[Id]['queryType']>
+
+/** One item of a route that lists. */
+export type ListItem<Id extends RouteId> =
+  AnswerBody<Id> extends { readonly items: readonly (infer Item)[] } ? Item : never

@@ -2,7 +2,8 @@
 import type { RuleInput } from '@sluice/limiter'
 import { OWN_FIELDS, RULE_FIELDS } from '@sluice/limiter/transport'
 import { type AnsweredFields, fieldSchema, RULE_FIELD_CONTRACTS } from '../rules/rule-fields.js'
-import { flag, list, named, object, oneOf, orNull, raw, text, time, whole } from '../schema.js'
+import { flag, named, object, orNull, raw, type Static, text, time, whole } from '../schema.js'
+import { route } from './route.js'
 import {
   id,
   ifMatch,
@@ -16,8 +17,7 @@ import {
   VERSION_ERRORS,
   version,
   warnings,
-} from './common.js'
-import { DOCUMENT_BODY_BYTES, route } from './route.js'
+} from './route-parts.js'
 
 /** What an answer has and a write may not change: accepted as it is, so that an answer can be sent back. */
 export const FIXED_RULE_FIELDS = {
@@ -45,6 +45,7 @@ export interface RuleBody extends AnsweredFields {
   readonly version: number
   readonly created_at: string | null
   readonly updated_at: string | null
+  readonly warnings?: readonly Static<typeof warnings>[number][]
 }
 
 const { created_at, updated_at } = FIXED_RULE_FIELDS
@@ -87,39 +88,6 @@ const RuleVersion = named(
     deleted: flag('It was taken away; `rule` is what it was.'),
     rule: Rule,
   }),
-)
-
-const Document = named(
-  'Document',
-  raw<object>({
-    type: 'object',
-    description: 'A rules document, as a rules file has it: see rules.schema.json.',
-  }),
-)
-
-const Plan = named(
-  'Plan',
-  object(
-    {
-      revision,
-      changes: list(
-        object({
-          what: oneOf(
-            ['rule', 'tier', 'override', 'exemption', 'block', 'cost', 'settings'],
-            'What kind.',
-          ),
-          name: text('Which.'),
-          change: oneOf(['added', 'removed', 'changed'], 'What becomes of it.'),
-          before: orNull(text('What it is.')),
-          after: orNull(text('What it is to be.')),
-          counters: orNull(
-            oneOf(['carry over', 'start anew'], 'What becomes of what subjects have used.'),
-          ),
-        }),
-      ),
-    },
-    { warnings },
-  ),
 )
 
 export const ruleRoutes = {
@@ -219,38 +187,5 @@ export const ruleRoutes = {
     answer: Rule,
     answerHeaders: ['ETag'],
     errors: [...RULE_ERRORS, 'stale_version', 'rules_from_file', 'not_found'],
-  }),
-  listNamespaces: route({
-    method: 'GET',
-    path: '/v1/namespaces',
-    role: 'reader',
-    summary: 'List the namespaces that the caller may ask for',
-    answer: page('Namespaces', named('Namespace', object({ name: namespace, revision }))),
-    errors: READ_ERRORS,
-  }),
-  getDocument: route({
-    method: 'GET',
-    path: '/v1/document',
-    role: 'reader',
-    summary: 'Get all of a namespace as one rules document',
-    query: { namespace: namespaceQuery },
-    answer: Document,
-    answerHeaders: ['ETag'],
-    errors: [...READ_ERRORS, 'rules_from_file'],
-  }),
-  applyDocument: route({
-    method: 'PUT',
-    path: '/v1/document',
-    role: 'admin',
-    summary:
-      'Make a namespace what a document says, all or nothing; with `dry_run` only say what would change',
-    query: { namespace: namespaceQuery, dry_run: flag('Change nothing.') },
-    headers: ifMatch,
-    body: Document,
-    bodyCheckedBy: 'handler',
-    longestBody: DOCUMENT_BODY_BYTES,
-    answer: Plan,
-    answerHeaders: ['ETag'],
-    errors: [...RULE_ERRORS, ...VERSION_ERRORS, 'rules_from_file'],
   }),
 }

@@ -1,8 +1,16 @@
 /** Routes of tokens and of the audit. */
 import { ROLES } from '../roles.js'
 import { anything, list, named, object, oneOf, orNull, text, time } from '../schema.js'
-import { createdAt, id, page, pageQuery, READ_ERRORS, revision, WRITE_ERRORS } from './common.js'
 import { route } from './route.js'
+import {
+  createdAt,
+  id,
+  page,
+  pageQuery,
+  READ_ERRORS,
+  revision,
+  WRITE_ERRORS,
+} from './route-parts.js'
 
 const token = {
   id,

@@ -1,16 +1,13 @@
 /** A rule in its written forms: stored, answered by the API, and in a document. */
 import type { FailureMode, RuleInput } from '@sluice/limiter'
 import { OWN_FIELDS, type OwnField, type RuleFieldValues } from '@sluice/limiter/transport'
-import { isStoredAsWritten, printDefault, printField } from './rule-fields.js'
-
-/** Values of fields, as documents and the API have them. */
-export type PrintedFields = Readonly<Record<OwnField, unknown>>
+import { type AnsweredFields, isStoredAsWritten, printDefault, printField } from './rule-fields.js'
 
 /** Every field of a rule that was read. */
-export function printRule(rule: RuleFieldValues): PrintedFields {
+export function printRule(rule: RuleFieldValues): AnsweredFields {
   return Object.fromEntries(
     OWN_FIELDS.map((name) => [name, printField(rule, name)]),
-  ) as PrintedFields
+  ) as AnsweredFields
 }
 
 /** The document's words for a rule, without what goes without saying. `written` is what its author wrote. */
@@ -29,9 +26,9 @@ function isDefault(name: OwnField, value: unknown): boolean {
 }
 
 /** Every field of a stored rule. `failureMode` is the default of its namespace. */
-export function printStored(stored: RuleInput, failureMode: FailureMode | null): PrintedFields {
+export function printStored(stored: RuleInput, failureMode: FailureMode | null): AnsweredFields {
   const defaults = { failure_mode: failureMode ?? printDefault('failure_mode') }
   const valueOf = (name: OwnField) =>
     stored[name] ?? (name === 'failure_mode' ? defaults[name] : printDefault(name))
-  return Object.fromEntries(OWN_FIELDS.map((name) => [name, valueOf(name)])) as PrintedFields
+  return Object.fromEntries(OWN_FIELDS.map((name) => [name, valueOf(name)])) as AnsweredFields
 }

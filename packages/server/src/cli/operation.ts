@@ -1,19 +1,19 @@
 /** Operations of the API by id: what each is asked with and answers, typed by its contract. */
 import {
+  type AnswerBody,
+  type ListItem,
   type PathValues,
   propertiesOf,
+  type QueryParameters,
+  type RequestBody,
   type RouteContract,
   type RouteId,
   type Routes,
-  type Static,
-  type TSchema,
 } from '@sluice/contract'
 
 export type QueryOf<Id extends RouteId> = Id extends RouteId
-  ? { readonly [P in keyof QueryType<Id>]?: QueryType<Id>[P] | undefined }
+  ? { readonly [P in keyof QueryParameters<Id>]?: QueryParameters<Id>[P] | undefined }
   : never
-
-type QueryType<Id extends RouteId> = NonNullable<Routes[Id]['queryType']>
 
 type ParamsOf<Id extends RouteId> = PathValues<Routes[Id]['path']>
 
@@ -22,9 +22,9 @@ type WithParams<Id extends RouteId> = keyof ParamsOf<Id> extends never
   ? { readonly params?: never }
   : { readonly params: ParamsOf<Id> }
 
-type WithBody<Id extends RouteId> = Routes[Id]['body'] extends infer S extends TSchema
-  ? { readonly body: Static<S> }
-  : { readonly body?: never }
+type WithBody<Id extends RouteId> = [RequestBody<Id>] extends [never]
+  ? { readonly body?: never }
+  : { readonly body: RequestBody<Id> }
 
 /** What an operation is asked with. */
 export type Asking<Id extends RouteId> = WithParams<Id> &
@@ -41,13 +41,11 @@ export type AskingArguments<Id extends RouteId> =
   object extends Asking<Id> ? [asking?: Asking<Id>] : [asking: Asking<Id>]
 
 /** The body of an answer; a text where it is no JSON. */
-export type AnswerOf<Id extends RouteId> = Routes[Id]['answer'] extends infer S extends TSchema
-  ? Static<S>
-  : string
+export type AnswerOf<Id extends RouteId> = [AnswerBody<Id>] extends [never]
+  ? string
+  : AnswerBody<Id>
 
-/** One item of a list. */
-export type ItemOf<Id extends RouteId> =
-  AnswerOf<Id> extends { readonly items: readonly (infer Item)[] } ? Item : never
+export type ItemOf<Id extends RouteId> = ListItem<Id>
 
 export interface Answered<Id extends RouteId> {
   readonly body: AnswerOf<Id>

@@ -1,4 +1,5 @@
 /** Who changed what, when: newest first. */
+import type { ListItem } from '@sluice/contract'
 import type { Caller } from '../security/caller.js'
 import { type ControlContext, isoTime, type Page, type PageRequest, pageOf } from './context.js'
 
@@ -25,7 +26,11 @@ interface AuditRecord extends Record<string, unknown> {
 
 export function auditPart(context: ControlContext) {
   /** To a caller of some namespaces, of these alone. */
-  const list = (caller: Caller, filter: AuditFilter, page: PageRequest): Promise<Page<unknown>> =>
+  const list = (
+    caller: Caller,
+    filter: AuditFilter,
+    page: PageRequest,
+  ): Promise<Page<ListItem<'listAudit'>>> =>
     context.read(async (sql) => {
       const { namespace, actor = null, action = null, target = null, from, to } = filter
       const own = caller.namespaces === null ? null : [...caller.namespaces]

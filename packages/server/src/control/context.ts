@@ -129,6 +129,8 @@ export function refuseFile(file: RulesInFile | null): void {
     throw new ServiceError('rules_from_file', 'the rules come from a file; change that instead')
 }
 
+export function isoTime(time: Date): string
+export function isoTime(time: Date | null): string | null
 export function isoTime(time: Date | null): string | null {
   return time === null ? null : time.toISOString()
 }

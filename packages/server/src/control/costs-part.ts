@@ -1,5 +1,7 @@
 /** What requests cost where they do not say: one cost for each resource, methods and unit. */
+
 import { randomUUID } from 'node:crypto'
+import type { ListItem } from '@sluice/contract'
 import { METHOD, quote } from '@sluice/limiter/transport'
 import { type Caller, namespaceOf } from '../security/caller.js'
 import { type CostRow, contentOf } from './content.js'
@@ -40,7 +42,7 @@ const COLUMNS = 'id, namespace, resource, methods, unit, cost'
 export function costsPart(context: ControlContext) {
   const { file } = context
 
-  const list = (namespace: string, page: PageRequest): Promise<Page<unknown>> =>
+  const list = (namespace: string, page: PageRequest): Promise<Page<ListItem<'listCosts'>>> =>
     context.read(async (sql) => {
       await requireNamespace(sql, namespace, file)
       const rows = await sql.query<CostRecord>(

@@ -1,5 +1,6 @@
 /** A whole namespace as one document: read, planned, applied all or nothing. */
 import { randomUUID } from 'node:crypto'
+import type { AnswerBody } from '@sluice/contract'
 import { inSlices, type RulesDocument } from '@sluice/limiter'
 import { NAMESPACE, quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
@@ -22,7 +23,7 @@ import {
   requireNamespace,
 } from './context.js'
 import type { Sql } from './database.js'
-import { invalid, type WireWarning, wireFaults, wireWarnings } from './faults.js'
+import { invalid, wireFaults, wireWarnings } from './faults.js'
 import { loadContent } from './load-content.js'
 import { refuseForOlder } from './older-instances.js'
 import {
@@ -41,13 +42,8 @@ import type { SentDocument } from './sent-document.js'
 import { turns } from './turns.js'
 import { NothingToWrite, type Writing } from './writing.js'
 
-export interface Plan {
-  /** Of the namespace, once it is so. */
-  readonly revision: number
-  readonly changes: readonly PlannedChange[]
-  /** What is accepted and in doubt; absent where nothing is. */
-  readonly warnings?: readonly WireWarning[]
-}
+/** What would change, or has changed; `revision` is the namespace's once it is so. */
+export type Plan = AnswerBody<'applyDocument'>
 
 export interface ApplyOptions {
   /** The namespace's revision. */

@@ -1,5 +1,7 @@
 /** Subjects that are exempt, and subjects that are blocked: two lists of the same shape. */
+
 import { randomUUID } from 'node:crypto'
+import type { ListItem } from '@sluice/contract'
 import { type Caller, namespaceOf } from '../security/caller.js'
 import { contentOf } from './content.js'
 import {
@@ -43,7 +45,7 @@ export function listPart(context: ControlContext, name: ListName) {
   const { file } = context
   const kind = KINDS[name]
 
-  const list = (namespace: string, page: PageRequest): Promise<Page<unknown>> =>
+  const list = (namespace: string, page: PageRequest): Promise<Page<ListItem<'listBlocks'>>> =>
     context.read(async (sql) => {
       await requireNamespace(sql, namespace, file)
       const rows = await sql.query<ListedRecord>(

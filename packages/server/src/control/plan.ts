@@ -1,5 +1,5 @@
 /** What would change between what a namespace holds and what a document wants, and what it means for counters. */
-import { fieldWords, type PrintedFields, printStored } from '@sluice/contract'
+import { type AnswerBody, type AnsweredFields, fieldWords, printStored } from '@sluice/contract'
 import { isFault, parseLimit, type RuleInput, type Slices } from '@sluice/limiter'
 import { limitIdentity, OWN_FIELDS, type OwnField, RULE_FIELDS } from '@sluice/limiter/transport'
 import type { ListedSubject } from '../feed/change.js'
@@ -15,14 +15,7 @@ import {
 import type { StoredContent } from './load-content.js'
 import { costKey } from './print-document.js'
 
-export interface PlannedChange {
-  readonly what: 'rule' | 'tier' | 'override' | 'exemption' | 'block' | 'cost' | 'settings'
-  readonly name: string
-  readonly change: 'added' | 'removed' | 'changed'
-  readonly before: string | null
-  readonly after: string | null
-  readonly counters: 'carry over' | 'start anew' | null
-}
+export type PlannedChange = AnswerBody<'applyDocument'>['changes'][number]
 
 /** Of one kind: what comes, what goes, and what is there and other. */
 export interface Difference<B, A> {
@@ -204,7 +197,7 @@ function ruleChange(before: RuleRow, after: RuleRow): Said {
   const fields = OWN_FIELDS.filter(
     (name) => !isSame(before.body[name] ?? null, after.body[name] ?? null),
   )
-  const words = (printed: PrintedFields) =>
+  const words = (printed: AnsweredFields) =>
     fields
       .map((name) => {
         const value = fieldWords(name, printed[name])

@@ -1,6 +1,6 @@
 /** The rules of the control plane: each with every version that it ever had. */
 import { randomUUID } from 'node:crypto'
-import { printStored } from '@sluice/contract'
+import { type ListItem, printStored, type RuleBody } from '@sluice/contract'
 import type { FailureMode, RuleInput } from '@sluice/limiter'
 import { splitLabel } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
@@ -26,15 +26,6 @@ import { type Fields, familyOf, patchedRule, type ReadRule, readRuleBody } from 
 import { deleteRules, putRules } from './rule-tables.js'
 import { refuseTwins } from './twin-rules.js'
 import type { Writing } from './writing.js'
-
-/** As API callers see it. */
-export interface WireRule {
-  readonly id: string
-  readonly name: string
-  readonly namespace: string
-  readonly version: number
-  readonly [field: string]: unknown
-}
 
 /** A rule as it is in the database. */
 export interface RuleRecord extends Record<string, unknown> {
@@ -81,7 +72,7 @@ interface VersionRecord extends Record<string, unknown> {
 export function rulesPart(context: ControlContext) {
   const { file } = context
 
-  const list = (filter: RuleFilter, page: PageRequest): Promise<Page<WireRule>> =>
+  const list = (filter: RuleFilter, page: PageRequest): Promise<Page<RuleBody>> =>
     context.read(async (sql) => {
       const { namespace, scope = null, resource = null, label } = filter
       const [key, value] = label === undefined ? [null, null] : splitLabel(label)
@@ -97,10 +88,10 @@ export function rulesPart(context: ControlContext) {
       return pageOf(rows, page.limit, wireRule, ({ name }) => [name])
     })
 
-  const get = (caller: Caller, id: string): Promise<WireRule> =>
+  const get = (caller: Caller, id: string): Promise<RuleBody> =>
     context.read(async (sql) => wireRule(await recordOf(sql, caller, id)))
 
-  const create = async (caller: Caller, namespace: string, body: Fields): Promise<WireRule> => {
+  const create = async (caller: Caller, namespace: string, body: Fields): Promise<RuleBody> => {
     refuseFile(file)
     await refuseForOlder(context, { rules: [{ body }] })
     return context.write(caller.name, async (writing) => {
@@ -126,7 +117,7 @@ export function rulesPart(context: ControlContext) {
     ifMatch: IfMatch,
     sent: Fields,
     body: (before: RuleRecord) => Fields,
-  ): Promise<WireRule> => {
+  ): Promise<RuleBody> => {
     refuseFile(file)
     await refuseForOlder(context, { rules: [{ body: sent }] })
     return context.write(caller.name, async (writing) => {
@@ -136,7 +127,7 @@ export function rulesPart(context: ControlContext) {
       const { settings } = (await findNamespace(writing.sql, namespace))!
       const wanted = body(before)
       const kin = (await kinOf(writing.sql, namespace, wanted)).filter((one) => one.id !== id)
-      const read = readRuleBody(wanted, { settings, kin, fixed: wireRule(before) })
+      const read = readRuleBody(wanted, { settings, kin, fixed: { ...wireRule(before) } })
       await refuseTwins(writing.sql, { namespace, settings }, read.row, id)
       const record = newRecord(read.row, writing, { ...before, version: before.version + 1 })
       return store(writing, 'rule.change', before, record, read)
@@ -165,7 +156,11 @@ export function rulesPart(context: ControlContext) {
     })
   }
 
-  const history = (caller: Caller, id: string, page: PageRequest): Promise<Page<unknown>> =>
+  const history = (
+    caller: Caller,
+    id: string,
+    page: PageRequest,
+  ): Promise<Page<ListItem<'ruleHistory'>>> =>
     context.read(async (sql) => {
       const before = page.after === null ? null : Number(page.after[0])
       const rows = await versionsOf(sql, id, before, page.limit + 1)
@@ -180,7 +175,7 @@ export function rulesPart(context: ControlContext) {
     id: string,
     version: number,
     ifMatch: IfMatch,
-  ): Promise<WireRule> => {
+  ): Promise<RuleBody> => {
     refuseFile(file)
     const [earlier] = await context.read((sql) => versionsOf(sql, id, version + 1, 1))
     await refuseForOlder(context, { rules: earlier === undefined ? [] : [earlier] })
@@ -213,7 +208,7 @@ export function rulesPart(context: ControlContext) {
     before: RuleRecord | null,
     record: RuleRecord,
     { row, ...doubts }: ReadRule,
-  ): Promise<WireRule> => {
+  ): Promise<RuleBody> => {
     const { namespace } = record
     if (before !== null && before.name !== row.name)
       writing.edit({ kind: 'rule', namespace, key: before.name, item: null })
@@ -291,7 +286,7 @@ function auditOf({ namespace, name }: RuleRecord) {
   return { namespace, target: `rule ${name}` }
 }
 
-export function wireRule(record: RuleRecord): WireRule {
+export function wireRule(record: RuleRecord): RuleBody {
   const { id, name, namespace, body, version, created_at, updated_at } = record
   return {
     id,
@@ -304,7 +299,7 @@ export function wireRule(record: RuleRecord): WireRule {
   }
 }
 
-function wireVersion(version: VersionRecord): unknown {
+function wireVersion(version: VersionRecord): ListItem<'ruleHistory'> {
   const { actor, at, revision, deleted } = version
   return {
     version: version.version,

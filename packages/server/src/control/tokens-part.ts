@@ -1,5 +1,7 @@
 /** Tokens: given out once, kept as hashes, bound to namespaces. */
+
 import { randomUUID } from 'node:crypto'
+import type { ListItem } from '@sluice/contract'
 import { hasControlCharacters, NAMESPACE, parseTime, quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
 import { type Caller, namespaceOf, ROLES, type Role, requireRole } from '../security/caller.js'
@@ -41,7 +43,7 @@ const MOST_NAMESPACES = 1000
 
 export function tokensPart(context: ControlContext) {
   /** Those that are not revoked and have not ended; to the caller of some namespaces those of these alone. */
-  const list = (caller: Caller, page: PageRequest): Promise<Page<unknown>> =>
+  const list = (caller: Caller, page: PageRequest): Promise<Page<ListItem<'listTokens'>>> =>
     context.read(async (sql) => {
       const own = caller.namespaces === null ? null : [...caller.namespaces]
       const rows = await sql.query<TokenRecord>(

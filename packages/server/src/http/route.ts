@@ -1,6 +1,7 @@
 /** Routes with their handlers: every contract has one, or it does not compile. */
 import type { IncomingHttpHeaders } from 'node:http'
 import {
+  type AnswerBody,
   type PathValues,
   type RouteContract,
   type RouteId,
@@ -39,15 +40,17 @@ export interface Call<R extends Typed = Typed> {
   readonly body: () => BodyOf<R>
 }
 
-export interface Reply {
+export interface Reply<Body = unknown> {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
-  /** JSON unless it is a text; nothing if undefined. */
-  readonly body?: unknown
+  /** JSON unless it is a text, which is sent as it is; nothing if undefined. */
+  readonly body?: Body | string
   readonly contentType?: string
 }
 
-export type Handler<Id extends RouteId> = (call: Call<Routes[Id]>) => Reply | Promise<Reply>
+export type Handler<Id extends RouteId> = (
+  call: Call<Routes[Id]>,
+) => Reply<AnswerBody<Id>> | Promise<Reply<AnswerBody<Id>>>
 
 /** Handlers of some routes. */
 export type Handlers<Id extends RouteId = RouteId> = { readonly [I in Id]: Handler<I> }

@@ -1,10 +1,13 @@
 /** The routes that decide, give back and explain, in the ordinary way: parsed, read, asked, printed. */
 import {
+  type AnswerBody,
+  type DecisionBody,
   type Include,
   isoTime,
   type LimitBody,
-  printLimit,
+  printLimitDecision,
   propertiesOf,
+  type RouteIdsOf,
   type Routes,
   routeOf,
 } from '@sluice/contract'
@@ -34,24 +37,12 @@ interface Asked {
   readonly tenant: Tenant
 }
 
-type DecisionRoute =
-  | 'check'
-  | 'checkBatch'
-  | 'quota'
-  | 'refund'
-  | 'reset'
-  | 'reserve'
-  | 'settle'
-  | 'renew'
-  | 'release'
-  | 'explain'
-
 /** Who calls. */
 type Caller = Pick<Call, 'caller' | 'headers'>
 /** Requests whose answer is a decision. */
 type CheckCall = Call<Routes['check']>
 
-export function decisionHandlers(decisions: Decisions): Handlers<DecisionRoute> {
+export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'decisions'>> {
   const { tenants, vouchers } = decisions
 
   const headersOf = (decision: DecisionRecord) => decision.toHeaders(decisions.headerFamilies)
@@ -84,7 +75,7 @@ export function decisionHandlers(decisions: Decisions): Handlers<DecisionRoute> 
   })
 
   /** A request that takes, and its answer. */
-  const decided = async (call: CheckCall, isReservation: boolean): Promise<Reply> => {
+  const decided = async (call: CheckCall, isReservation: boolean): Promise<Reply<DecisionBody>> => {
     const { asked, include } = checkOf(call)
     const decision = await decide(asked, call)
     const body = answerOf(decision, vouchers, kindOf(include, asked, isReservation))
@@ -103,7 +94,7 @@ export function decisionHandlers(decisions: Decisions): Handlers<DecisionRoute> 
     i: number,
     call: Caller,
     include: readonly Include[],
-  ): Promise<unknown> => {
+  ): Promise<AnswerBody<'checkBatch'>['results'][number]> => {
     try {
       return answerOf(await decide(asked, call), vouchers, kindOf(include, asked))
     } catch (error) {
@@ -119,7 +110,7 @@ export function decisionHandlers(decisions: Decisions): Handlers<DecisionRoute> 
   const limitsOf = async ({ request, tenant }: Asked): Promise<readonly LimitBody[]> => {
     const { idempotencyKey: _key, holdId: _hold, ...rest } = request
     return (await peek({ request: rest, tenant })).limits.map((limit) =>
-      printLimit(limit, decisions.answers === 'full'),
+      printLimitDecision(limit, decisions.answers === 'full'),
     )
   }
 
@@ -220,7 +211,8 @@ export function decisionHandlers(decisions: Decisions): Handlers<DecisionRoute> 
       const expiry = hold === null ? null : done(await limiter.changes.renew(hold))
       if (expiry === null)
         throw new ServiceError('lost', 'the hold is not held any more', { field: 'hold' })
-      return { status: 200, body: { hold: body['hold'], hold_expires_at: isoTime(expiry) } }
+      const given = body['hold'] as string
+      return { status: 200, body: { hold: given, hold_expires_at: isoTime(expiry) } }
     },
 
     async release(call) {
@@ -256,7 +248,7 @@ export function decisionHandlers(decisions: Decisions): Handlers<DecisionRoute> 
 }
 
 /** What the library refuses is said in the wire's words. */
-function inWords<H extends Handlers<DecisionRoute>>(handlers: H): H {
+function inWords<H extends Handlers<RouteIdsOf<'decisions'>>>(handlers: H): H {
   const said = Object.entries(handlers).map(([id, handle]) => [
     id,
     async (call: never) => {

@@ -1,13 +1,12 @@
 /** Namespaces, and each as one whole document, over HTTP. */
+import type { RouteIdsOf } from '@sluice/contract'
 import { inSlices } from '@sluice/limiter'
 import { jsonTexts } from '../control/print-json.js'
 import type { Handlers, Reply } from '../http/route.js'
 import { type ControlParts, plane, rulesPlane } from './control-parts.js'
 import { etag, namespaceIn, optionalMatch, requiredMatch } from './pages.js'
 
-type DocumentRoute = 'listNamespaces' | 'getDocument' | 'applyDocument'
-
-export function documentHandlers(parts: ControlParts): Handlers<DocumentRoute> {
+export function documentHandlers(parts: ControlParts): Handlers<RouteIdsOf<'documents'>> {
   const { deepest } = parts.documentLimits
   return {
     /** Those that the caller may ask for. */
@@ -37,7 +36,7 @@ export function documentHandlers(parts: ControlParts): Handlers<DocumentRoute> {
   }
 }
 
-function jsonReply(body: string, revision: number): Reply {
+function jsonReply(body: string, revision: number): Reply<never> {
   const headers = { ETag: etag(revision) }
   return { status: 200, headers, body, contentType: 'application/json' }
 }

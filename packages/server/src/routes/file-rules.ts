@@ -1,10 +1,9 @@
 /** The rules in force where they come from a file: read alone, each of version 1, known by its name. */
-import { printRule } from '@sluice/contract'
+import { type ListItem, printRule, type RuleBody } from '@sluice/contract'
 import type { Rule, RuleSet } from '@sluice/limiter'
 import { hasLabel, quote } from '@sluice/limiter/transport'
 import { type Page, type PageRequest, pageOf } from '../control/context.js'
 import { costKey } from '../control/print-document.js'
-import type { WireRule } from '../control/rules-part.js'
 import { ServiceError } from '../error-codes.js'
 import type { Tenant } from '../tenants.js'
 
@@ -24,7 +23,7 @@ export function listFileRules(
   { namespace, limiter }: Tenant,
   { scope, resource, label }: { scope?: string; resource?: string; label?: string },
   { after, limit }: PageRequest,
-): Page<WireRule> {
+): Page<RuleBody> {
   const found: Rule[] = []
   for (const rule of rulesByName(limiter.rules)) {
     if (after !== null && rule.name <= after[0]!) continue
@@ -41,13 +40,13 @@ export function listFileRules(
   )
 }
 
-export function namedFileRule({ namespace, limiter }: Tenant, name: string): WireRule {
+export function namedFileRule({ namespace, limiter }: Tenant, name: string): RuleBody {
   const found = limiter.rules.named(name)
   if (found === undefined) throw new ServiceError('not_found', `there is no rule ${quote(name)}`)
   return fileRule(namespace, found.rule)
 }
 
-function fileRule(namespace: string, rule: Rule): WireRule {
+function fileRule(namespace: string, rule: Rule): RuleBody {
   const { name } = rule
   return {
     id: name,
@@ -60,7 +59,10 @@ function fileRule(namespace: string, rule: Rule): WireRule {
   }
 }
 
-export function listFileCosts({ namespace, limiter }: Tenant, page: PageRequest): Page<unknown> {
+export function listFileCosts(
+  { namespace, limiter }: Tenant,
+  page: PageRequest,
+): Page<ListItem<'listCosts'>> {
   const costs = limiter.rules.book.costs
     .map(({ resource, methods, unit, cost }) => {
       const id = `${costKey({ resource, methods })} ${unit}`

@@ -1,4 +1,5 @@
 /** Exemptions, blocks and costs over HTTP. */
+import type { RouteIdsOf } from '@sluice/contract'
 import type { ListName } from '../control/lists-part.js'
 import { badField } from '../http/body.js'
 import type { Handler, Handlers } from '../http/route.js'
@@ -6,18 +7,7 @@ import { type ControlParts, plane, rulesPlane } from './control-parts.js'
 import { listFileCosts } from './file-rules.js'
 import { namespaceIn, namespaceOfBody, pageIn, pageReply, present } from './pages.js'
 
-type ListRoute =
-  | 'listExemptions'
-  | 'createExemption'
-  | 'deleteExemption'
-  | 'listBlocks'
-  | 'createBlock'
-  | 'deleteBlock'
-  | 'listCosts'
-  | 'setCost'
-  | 'deleteCost'
-
-export function listHandlers(parts: ControlParts): Handlers<ListRoute> {
+export function listHandlers(parts: ControlParts): Handlers<RouteIdsOf<'lists'>> {
   const exemptions = subjectList(parts, 'exemptions')
   const blocks = subjectList(parts, 'blocks')
   return {

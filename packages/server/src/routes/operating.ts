@@ -1,33 +1,11 @@
 /** What operators and their tools ask: health, readiness, metrics, and the interface's own description. */
+import type { AnswerBody, RouteIdsOf } from '@sluice/contract'
 import { ServiceError } from '../error-codes.js'
 import type { Handlers } from '../http/route.js'
 import { may } from '../security/caller.js'
 import type { MetricsText } from '../telemetry/metrics-text.js'
 
-export interface Readiness {
-  readonly ready: boolean
-  readonly reason?: string
-  readonly rules?: { readonly revision: number; readonly count: number }
-  readonly store?: { readonly kind: 'memory' | 'redis'; readonly breaker?: string }
-  /** Where rules come from a control plane: how far this instance has come. */
-  readonly feed?: {
-    readonly revision: number
-    readonly head: number
-    readonly lag_seconds: number
-    readonly away: boolean
-  }
-  readonly database?: { readonly kind: 'postgres' | 'embedded'; readonly away: boolean }
-  /** Of those who may look: every instance that follows the same feed. */
-  readonly planes?: readonly PlaneReadiness[]
-}
-
-export interface PlaneReadiness {
-  readonly instance: string
-  readonly host: string
-  readonly revision: number
-  readonly lag_seconds: number
-  readonly seen_seconds: number
-}
+export type Readiness = AnswerBody<'readiness'>
 
 export interface OperatingParts {
   readonly readiness: () => Readiness
@@ -36,13 +14,11 @@ export interface OperatingParts {
   readonly openApi: () => unknown
 }
 
-type OperatingRoute = 'health' | 'readiness' | 'metrics' | 'openapi'
-
 export function operatingHandlers({
   readiness,
   metrics,
   openApi,
-}: OperatingParts): Handlers<OperatingRoute> {
+}: OperatingParts): Handlers<RouteIdsOf<'operating'>> {
   let document: string | undefined
   return {
     health: () => ({ status: 200, body: { status: 'ok' } }),

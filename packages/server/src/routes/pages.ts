@@ -69,8 +69,13 @@ function readCursor(text: string, key: Key): string[] {
   return own as string[]
 }
 
+interface AnsweredPage<T> {
+  readonly items: readonly T[]
+  readonly next: string | null
+}
+
 /** A list's answer. */
-export function pageReply({ items, next }: Page<unknown>, key: Key): Reply {
+export function pageReply<T>({ items, next }: Page<T>, key: Key): Reply<AnsweredPage<T>> {
   const cursor =
     next === null ? null : Buffer.from(JSON.stringify([key, ...next])).toString('base64url')
   return { status: 200, body: { items, next: cursor } }

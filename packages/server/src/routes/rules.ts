@@ -1,5 +1,5 @@
 /** Rules over HTTP: from the database, or as the file in force has them. */
-import type { WireRule } from '../control/rules-part.js'
+import type { RouteIdsOf, RuleBody } from '@sluice/contract'
 import { optionalText } from '../http/body.js'
 import type { Call, Handlers, Reply } from '../http/route.js'
 import { namespaceOf } from '../security/caller.js'
@@ -15,17 +15,7 @@ import {
   requiredMatch,
 } from './pages.js'
 
-type RuleRoute =
-  | 'listRules'
-  | 'createRule'
-  | 'getRule'
-  | 'replaceRule'
-  | 'patchRule'
-  | 'deleteRule'
-  | 'ruleHistory'
-  | 'rollbackRule'
-
-export function ruleHandlers(parts: ControlParts): Handlers<RuleRoute> {
+export function ruleHandlers(parts: ControlParts): Handlers<RouteIdsOf<'rules'>> {
   const { tenants, mode } = parts
   const servedBy = (call: Pick<Call, 'caller'>, query: { readonly namespace?: string }) =>
     tenants.require(namespaceIn(call, query, tenants.home))
@@ -89,6 +79,6 @@ export function ruleHandlers(parts: ControlParts): Handlers<RuleRoute> {
   }
 }
 
-function ruleReply(rule: WireRule): Reply {
+function ruleReply(rule: RuleBody): Reply<RuleBody> {
   return { status: 200, headers: { ETag: etag(rule.version) }, body: rule }
 }

@@ -1,5 +1,5 @@
 /** Single subjects over HTTP: what holds for them now, their tier, their overrides. */
-import { printLimit } from '@sluice/contract'
+import { printLimitDecision, type RouteIdsOf } from '@sluice/contract'
 import { type Explanation, type LimitDecision, type Request, SluiceError } from '@sluice/limiter'
 import { singleSubject } from '../control/subjects-part.js'
 import { ServiceError } from '../error-codes.js'
@@ -8,9 +8,7 @@ import type { Tenant } from '../tenants.js'
 import { type ControlParts, plane } from './control-parts.js'
 import { namespaceIn, present } from './pages.js'
 
-type SubjectRoute = 'subjectLimits' | 'setTier' | 'setOverride' | 'deleteOverride'
-
-export function subjectHandlers(parts: ControlParts): Handlers<SubjectRoute> {
+export function subjectHandlers(parts: ControlParts): Handlers<RouteIdsOf<'subjects'>> {
   const { tenants } = parts
 
   return {
@@ -95,7 +93,7 @@ function effective(
 
 /** The limit as it is written, besides what a decision says of it. */
 function wireLimit(limit: LimitDecision, { limit: text, why }: { limit: string; why: string }) {
-  const { allowed: _allowed, limit: total, ...rest } = printLimit(limit)
+  const { allowed: _allowed, limit: total, ...rest } = printLimitDecision(limit)
   return { ...rest, limit: text, limit_total: total, why }
 }
 

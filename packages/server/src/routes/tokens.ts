@@ -1,13 +1,12 @@
 /** Tokens and the audit over HTTP. */
+import type { RouteIdsOf } from '@sluice/contract'
 import { parseTime } from '@sluice/limiter/transport'
 import type { Handlers } from '../http/route.js'
 import { namespaceOf } from '../security/caller.js'
 import { type ControlParts, plane } from './control-parts.js'
 import { pageIn, pageReply, present } from './pages.js'
 
-type TokenRoute = 'listTokens' | 'createToken' | 'revokeToken' | 'listAudit'
-
-export function tokenHandlers(parts: ControlParts): Handlers<TokenRoute> {
+export function tokenHandlers(parts: ControlParts): Handlers<RouteIdsOf<'tokens'>> {
   return {
     async listTokens(call) {
       const page = pageIn(call.query(), 'id')

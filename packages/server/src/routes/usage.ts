@@ -1,5 +1,5 @@
 /** What has been used and what was denied: `GET /v1/usage` and `GET /v1/violations`. */
-import { isoTime, type RouteId } from '@sluice/contract'
+import { isoTime, type QueryParameters, type RouteId, type RouteIdsOf } from '@sluice/contract'
 import { maskWords, parseIp, parseTime, printIp, quote } from '@sluice/limiter/transport'
 import { DatabaseAway } from '../control/database.js'
 import { isId } from '../control/ids.js'
@@ -30,25 +30,11 @@ interface Question {
 const HOUR_MS = 3_600_000
 const ITEMS = 100
 
-/** The parameters that both routes have. */
-interface UsageQuery {
-  readonly namespace?: string
-  readonly scope?: string
-  readonly value?: string
-  readonly rule?: string
-  readonly resource?: string
-  readonly from?: string
-  readonly to?: string
-  readonly cursor?: string
-  readonly limit?: number
-}
-
-export function usageHandlers({
-  reader,
-  tenants,
-  now,
-}: UsageParts): Handlers<'usage' | 'violations'> {
-  const questionOf = ({ caller }: Pick<Call, 'caller'>, query: UsageQuery): Question => {
+export function usageHandlers({ reader, tenants, now }: UsageParts): Handlers<RouteIdsOf<'usage'>> {
+  const questionOf = (
+    { caller }: Pick<Call, 'caller'>,
+    query: QueryParameters<'violations'>,
+  ): Question => {
     const namespace = namespaceOf(caller, query.namespace, tenants.home)
     const { rules } = tenants.require(namespace).limiter
     const { scope, value, rule, resource } = query

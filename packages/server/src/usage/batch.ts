@@ -1,5 +1,7 @@
 /** What is counted between two moments, as it travels from where decisions are made to where it is stored. */
 
+import type { Reason } from '@sluice/limiter'
+
 /** A value's decisions under one rule. */
 export interface SubjectCount {
   /** Null: all those that are not named. */
@@ -17,8 +19,6 @@ export interface RuleCount {
   readonly scope: string
   readonly subjects: readonly SubjectCount[]
 }
-
-export type Reason = 'limited' | 'blocked' | 'too_expensive' | 'store_down'
 
 /** Denials of one second that are alike. */
 export interface ViolationCount {

@@ -1,4 +1,5 @@
 /** What is stored, as it is asked for: sums of a span by rule and subject, and denials by the second. */
+import type { Reason } from '@sluice/limiter'
 import type { Row, Sql } from '../control/database.js'
 import { KEPT, type Keeping } from './keeping.js'
 import { hashSql } from './place-hash.js'
@@ -51,7 +52,7 @@ export interface ViolationItem {
   readonly rule: string | null
   readonly resource: string | null
   readonly limit: string | null
-  readonly reason: string
+  readonly reason: Reason
 }
 
 const SECOND_MS = 1000
@@ -134,7 +135,7 @@ export class UsageReader {
       rule: row['rule'] as string | null,
       resource: row['resource'] as string | null,
       limit: row['limit_text'] as string | null,
-      reason: row['reason'] as string,
+      reason: row['reason'] as Reason,
     }))
     const totals = { count: rows[0]!['all_count'] as number }
     return { items, totals, next: nextOf(page, most) }

@@ -3,9 +3,9 @@
  * many kinds of an interval a new one is counted without its resource, beyond twice as many without its
  * subject; none goes uncounted.
  */
-import { printLimit } from '@sluice/limiter'
+import { printLimit, type Reason } from '@sluice/limiter'
 import type { CompiledLimit } from '@sluice/limiter/transport'
-import type { Reason, ViolationCount } from './batch.js'
+import type { ViolationCount } from './batch.js'
 
 const LONGEST_RESOURCE = 256
 const SECOND_US = 1_000_000

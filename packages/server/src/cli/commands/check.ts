@@ -1,5 +1,5 @@
 /** `sluice check` asks once, as an application would; `sluice explain` says which rules apply, and why. */
-import { type DecisionBody, routeOf } from '@sluice/contract'
+import { type AnswerBody, routeOf } from '@sluice/contract'
 import { printWait } from '@sluice/limiter/transport'
 import { printable } from '../../rules-file/print-faults.js'
 import { command } from '../command.js'
@@ -67,16 +67,18 @@ export const explain = command('explain', {
   },
 })
 
-const exitOf = ({ allowed }: DecisionBody) => (allowed ? EXIT.yes : EXIT.no)
+type CheckAnswer = AnswerBody<'check'>
+
+const exitOf = ({ allowed }: CheckAnswer) => (allowed ? EXIT.yes : EXIT.no)
 
 /** `allowed`, `denied`, `blocked` or `refused`. */
-function outcomeOf({ allowed, reason }: DecisionBody): string {
+function outcomeOf({ allowed, reason }: CheckAnswer): string {
   if (allowed) return 'allowed'
   return reason === 'blocked' ? 'blocked' : reason === 'store_down' ? 'refused' : 'denied'
 }
 
 /** Why, or how much is left: `98 of 100 left`, `next in 41.2 s`. */
-function wordsOf(decision: DecisionBody): string {
+function wordsOf(decision: CheckAnswer): string {
   const words = [mainWords(decision)]
   const { allowed, delay, remaining, degraded, hold_expires_at: expiry } = decision
   if (allowed && delay) words.push(`to be held back ${printWait(delay * 1000)}`)
@@ -86,7 +88,7 @@ function wordsOf(decision: DecisionBody): string {
   return words.join('; ')
 }
 
-function mainWords(decision: DecisionBody): string {
+function mainWords(decision: CheckAnswer): string {
   const { allowed, reason, rule, limit, remaining, retry_after: wait } = decision
   if (allowed) {
     if (decision.exempt === true) return 'exempt'
@@ -100,12 +102,12 @@ function mainWords(decision: DecisionBody): string {
   return `next in ${printWait(wait * 1000)}`
 }
 
-function reasonOf({ degraded_reason: reason }: DecisionBody): string {
+function reasonOf({ degraded_reason: reason }: CheckAnswer): string {
   return `the store is away${reason ? ` (${reason})` : ''}`
 }
 
 /** Requests go without saying. */
-function unitOf({ limits, rule }: DecisionBody): string {
+function unitOf({ limits, rule }: CheckAnswer): string {
   const unit = limits?.find((limit) => limit.rule === rule)?.unit ?? 'requests'
   return unit === 'requests' ? '' : `${unit} `
 }

@@ -227,7 +227,7 @@ function addLimits(body: TemplateText, decision: DecisionRecord, kind: AnswerKin
   body.add('[')
   for (const [i, limit] of decision.limits.entries()) {
     const verdictAt = FIRST_VERDICT + i * VERDICT_WIDTH
-    for (const [j, name] of limitFieldsOf(kind).entries()) {
+    for (const [j, name] of limitFieldsOf(kind.isFull).entries()) {
       body.add(`${j > 0 ? ',' : i === 0 ? '{' : ',{'}"${name}":`)
       const { slot, print } = LIMIT_FIELDS[name]
       if (slot === undefined) body.add(JSON.stringify(print(limit)))
