@@ -179,6 +179,26 @@ describe('changes exported after a whole state', () => {
     for (const one of after) await world.do(one)
   })
 
+  it('say that a row is gone where nothing could be given back to it since', async () => {
+    let now = START
+    const store = memoryStore()
+    const rules = { r: { scope: 'user', limits: '10/d' } } as const
+    const limiter = createLimiter({ rules, store, clock: () => now })
+    const subject = { user: 'ada' }
+    const written = [...store.export()]
+    await limiter.check({ subject, cost: 10 })
+    written.push(...store.exportChanges())
+    await limiter.reset(subject)
+    now += 3_600_000
+    store.compact(now)
+    await limiter.refund({ subject })
+    written.push(...store.exportChanges())
+    const restored = memoryStore()
+    restored.import(written)
+    const after = createLimiter({ rules, store: restored, clock: () => now })
+    expect((await after.peek({ subject })).remaining).toBe(10)
+  })
+
   it('have the holds that were released, though that writes no row', async () => {
     const store = memoryStore()
     const rules = { r: { scope: 'user', limits: ['1 concurrent for 60s', '100/h'] } } as const

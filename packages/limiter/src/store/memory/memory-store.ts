@@ -1,6 +1,6 @@
 /** Counters in this process's memory: exact, without timers, bounded in keys. */
 
-import { type Beside, charge, grant, RESET, refund, reset } from '../../algorithms/algorithm.js'
+import { charge, grant, RESET, refund, reset } from '../../algorithms/algorithm.js'
 import { type Holds, renewHold } from '../../algorithms/concurrency.js'
 import { BUCKET, CONCURRENCY, type LimitNumbers } from '../../algorithms/limit-numbers.js'
 import { GIVEN_BACK, MARK, MARK_REST } from '../../algorithms/verdict.js'
@@ -86,9 +86,8 @@ export class MemoryStore implements Store {
   refund(returns: readonly Return[], now: number): number[] {
     const given = returns.map(({ rule, limit, value, amount, takenUnder, verdicts, at }) => {
       const { numbers, column } = limit
-      const table = this.#tables.locate(rule.family, value, now)
-      if (table.isBlank && !table.isKnown) return 0
-      if (table.refunds.isVoid(verdicts[DECIDED_AT]!)) return 0
+      const table = this.#locateUsed(rule.family, value, now)
+      if (table === null || table.refunds.isVoid(verdicts[DECIDED_AT]!)) return 0
       limit.prepare(now)
       table.settle(now)
       const since = table.refunded(table.a, table.b, column) - verdicts[at + GIVEN_BACK]!
@@ -104,25 +103,32 @@ export class MemoryStore implements Store {
   }
 
   grant(changes: readonly LimitChange[], now: number): number[] {
-    const amounts = changes.map((change) =>
-      this.#change(change, now, (full, beside, table) => {
-        const { limit, amount } = change
-        const given = grant(full, 0, limit.numbers, amount, now, beside)
-        if (given > 0) table.noteRefund(limit.column, amount, now)
-        return given
-      }),
-    )
+    const amounts = changes.map(({ rule, limit, value, amount }) => {
+      const table = this.#locateUsed(rule.family, value, now)
+      if (table === null) return 0
+      const { numbers, column } = limit
+      limit.prepare(now)
+      table.settle(now)
+      const given = table.change(column, (full, beside) =>
+        grant(full, 0, numbers, amount, now, beside),
+      )
+      if (given > 0) table.noteRefund(column, amount, now)
+      return given
+    })
     this.#touch(changes, amounts, now)
     return amounts
   }
 
   charge(changes: readonly LimitChange[], now: number): number[] {
-    const amounts = changes.map((change) => {
-      const { numbers, column } = change.limit
-      const taken = this.#change(change, now, (full, beside) =>
-        charge(full, 0, numbers, change.amount, now, beside),
+    const amounts = changes.map(({ rule, limit, value, amount }) => {
+      const table = this.#tables.locate(rule.family, value, now)
+      const { numbers, column } = limit
+      limit.prepare(now)
+      table.settle(now)
+      const taken = table.change(column, (full, beside) =>
+        charge(full, 0, numbers, amount, now, beside),
       )
-      if (numbers.kind === BUCKET) (change.rule.family.rows as Table).noteDebt(column, numbers, now)
+      if (numbers.kind === BUCKET) table.noteDebt(column, numbers, now)
       return taken
     })
     this.#touch(changes, amounts, now)
@@ -135,23 +141,20 @@ export class MemoryStore implements Store {
       if (amounts[i]! > 0) this.#tables.locate(rule.family, value, now).touch(now)
   }
 
-  #change(
-    { rule, limit, value }: LimitChange,
-    now: number,
-    change: (full: Float64Array, beside: Beside, table: Table) => number,
-  ): number {
-    const table = this.#tables.locate(rule.family, value, now)
-    limit.prepare(now)
-    table.settle(now)
-    return table.change(limit.column, (full, beside) => change(full, beside, table))
+  /**
+   * The value's row; null where nothing is used, so that nothing can be given back. Whether there is an empty
+   * row makes no difference then, and none is made: exports would not have it, since it is not written.
+   */
+  #locateUsed(family: Family, value: string, now: number): Table | null {
+    const table = this.#tables.locate(family, value, now)
+    return table.isKnown ? table : null
   }
 
   reset(rows: readonly { family: Family; value: string }[], now: number): number {
     let inUse = 0
     for (const { family, value } of rows) {
-      const table = this.#tables.locate(family, value, now)
-      // An empty row is as good as none: it says no more than one that was forgotten.
-      if (!table.isKnown) continue
+      const table = this.#locateUsed(family, value, now)
+      if (table === null) continue
       table.settle(now)
       let used = 0
       for (const [column, { sample }] of family.columns.entries()) {
