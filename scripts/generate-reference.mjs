@@ -12,13 +12,14 @@ export { ERROR_CODES as THROWN } from '@sluice/limiter'
 export { SETTINGS, variableOf } from './config.js'
 export {
   describeField,
+  DOCUMENT_OBJECTS,
   DOCUMENT_PART_SCHEMAS,
   ERROR_CODES,
   openApiDocument,
   printDefault,
   rulesFileSchema,
 } from '@sluice/contract'
-export { DOCUMENT_PARTS, RULE_FIELDS } from '@sluice/limiter/transport'
+export { RULE_FIELDS } from '@sluice/limiter/transport'
 export { METRICS } from './telemetry/metric-table.js'
 export { OUTCOMES } from './telemetry/meter.js'
 export { VERSION } from './version.js'
@@ -132,7 +133,8 @@ const CHANGES = {
   nothing: '',
 }
 
-function ruleFieldsPage({ RULE_FIELDS, describeField, printDefault, DOCUMENT_PART_SCHEMAS }) {
+function ruleFieldsPage(sources) {
+  const { RULE_FIELDS, describeField, printDefault } = sources
   const fields = Object.entries(RULE_FIELDS).map(
     ([name, { effect, change, inDefaultRule, isRequired }]) => {
       const standard = name === 'tiers' || isRequired ? null : printDefault(name)
@@ -146,10 +148,11 @@ function ruleFieldsPage({ RULE_FIELDS, describeField, printDefault, DOCUMENT_PAR
       ]
     },
   )
-  const parts = Object.entries(DOCUMENT_PART_SCHEMAS).map(([name, { description }]) => [
-    code(name),
-    description,
-  ])
+  const described = (schemas) =>
+    Object.entries(schemas).map(([name, { description }]) => [code(name), description])
+  const objects = Object.entries(sources.DOCUMENT_OBJECTS).map(
+    ([name, schemas]) => `## ${name}\n\n${table(['field', 'meaning'], described(schemas))}`,
+  )
   return `# Rules documents, field by field
 
 ${NOTICE}
@@ -158,13 +161,15 @@ What a rules file, \`PUT /v1/document\` and the library take. [How rules work](.
 
 ## A document
 
-${table(['part', 'meaning'], parts)}
+${table(['part', 'meaning'], described(sources.DOCUMENT_PART_SCHEMAS))}
 
 ## A rule
 
 \`shown\`: the field is answered, and changes no decision. The fifth column says what a change affects.
 
 ${table(['field', 'meaning', 'default', 'effect', 'a change affects', 'in default_rule'], fields)}
+
+${objects.join('\n\n')}
 `
 }
 

@@ -41,13 +41,14 @@ export {
   printCidr,
   printIp,
 } from './rules/ip-address.js'
-export { hasLabel, splitLabel } from './rules/labels.js'
+export { hasLabel, LABEL_KEY, LONGEST_LABEL, MOST_LABELS, splitLabel } from './rules/labels.js'
 export { writeLease } from './rules/lease-terms.js'
 export { normalPatternKey, pathAmbiguity } from './rules/normalize.js'
 export { LONGEST_RESOURCE, patternKey } from './rules/pattern.js'
 export { DEFAULTS_FIELDS } from './rules/read-defaults.js'
 export { readDocument } from './rules/read-document.js'
 export { NORMALIZE_FIELDS } from './rules/read-normalize.js'
+export { LONGEST_MESSAGE } from './rules/read-rule-fields.js'
 export { ENDING_FIELDS, OVERRIDE_FIELDS } from './rules/read-subjects.js'
 export {
   differingFields,

@@ -113,6 +113,14 @@ const normalizeFields: SchemaTable<typeof NORMALIZE_FIELDS> = {
   fold_case: onOff('Whether /A is /a; off unless given.'),
 }
 
+/** The fields of the parts of a document that have some, besides rules and limits, by their titles. */
+export const DOCUMENT_OBJECTS: Readonly<Record<string, Readonly<Record<string, TSchema>>>> = {
+  Defaults: defaultsFields,
+  Normalize: normalizeFields,
+  'An override': overrideFields,
+  'An exemption or a block': ending,
+}
+
 const AMOUNT = { type: 'integer', minimum: 1, maximum: 1_000_000_000 }
 
 export const DOCUMENT_PART_SCHEMAS: SchemaTable<typeof DOCUMENT_PARTS> = {
@@ -143,10 +151,7 @@ export const DOCUMENT_PART_SCHEMAS: SchemaTable<typeof DOCUMENT_PARTS> = {
     description: 'Rules by name.',
     type: 'object',
     propertyNames: {
-      allOf: [
-        scopedText(`${NAME_PATTERN}(?:@${TIER_PATTERN})?`),
-        { not: scopedText(`default(?:@${TIER_PATTERN})?`) },
-      ],
+      allOf: [scopedText(NAME_PATTERN), { not: scopedText(`default(?:@${TIER_PATTERN})?`) }],
     },
     additionalProperties: rule,
   }),

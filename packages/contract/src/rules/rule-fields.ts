@@ -8,6 +8,9 @@ import {
   BUILT_IN_SCOPES,
   FAILURE_MODES,
   fieldOf,
+  LONGEST_LABEL,
+  LONGEST_MESSAGE,
+  MOST_LABELS,
   type OwnField,
   PRIORITIES,
   printCidr,
@@ -34,7 +37,7 @@ import {
   whole as wholeNumber,
 } from '../schema.js'
 import { limitLines, limitsInput } from './limit-schema.js'
-import { METHOD_PATTERN, SCOPE_PATTERN, TIER_PATTERN, whole } from './names.js'
+import { LABEL_PATTERN, METHOD_PATTERN, SCOPE_PATTERN, TIER_PATTERN, whole } from './names.js'
 
 export interface RuleFieldContract<F extends RuleField> {
   /** One sentence or two, for editors, the API's description and the reference. */
@@ -74,9 +77,9 @@ const leaseSizes = object(
   },
 )
 
-const labels = table(text('A value.', { minLength: 1, maxLength: 63 }), '', {
-  propertyNames: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_./-]{0,62}$' },
-  maxProperties: 16,
+const labels = table(text('A value.', { minLength: 1, maxLength: LONGEST_LABEL }), '', {
+  propertyNames: { type: 'string', pattern: whole(LABEL_PATTERN) },
+  maxProperties: MOST_LABELS,
 })
 
 /** True, false, on or off. */
@@ -202,16 +205,14 @@ export const RULE_FIELD_CONTRACTS = {
     words: leaseWords,
   },
   message: {
-    description:
-      'What callers who are denied by it are told, instead of which limit denied them; at most 500 characters.',
-    input: text('', { minLength: 1, maxLength: 500 }),
+    description: `What callers who are denied by it are told, instead of which limit denied them; at most ${LONGEST_MESSAGE} characters.`,
+    input: text('', { minLength: 1, maxLength: LONGEST_MESSAGE }),
     answer: orNull(text('')),
     print: same,
-    words: or('none'),
+    words: quotedText,
   },
   labels: {
-    description:
-      'For finding rules, such as { team: search }: at most 16, keys and values at most 63 characters.',
+    description: `For finding rules, such as { team: search }: at most ${MOST_LABELS}, keys and values at most ${LONGEST_LABEL} characters.`,
     input: labels,
     answer: labels,
     print: same,
@@ -236,6 +237,7 @@ export const RULE_FIELD_CONTRACTS = {
     input: text(''),
     answer: orNull(text('')),
     print: same,
+    words: quotedText,
   },
 } satisfies { readonly [F in RuleField]: RuleFieldContract<F> }
 
@@ -248,8 +250,16 @@ export type AnsweredFields = {
     : never]: AnswerSchema<F> extends TSchema ? Static<AnswerSchema<F>> : never
 }
 
+/** In quotes, so that no text is taken for a word of ours. */
+function quotedText(printed: unknown): string {
+  return printed === null ? 'none' : JSON.stringify(printed)
+}
+
+/** Values are in quotes where it would not be seen where they end. */
 function labelWords(labels: unknown): string {
-  const texts = Object.entries(labels as Record<string, string>).map((entry) => entry.join(':'))
+  const texts = Object.entries(labels as Record<string, string>).map(([key, value]) =>
+    /^[\w./-]+$/.test(value) ? `${key}:${value}` : `${key}:${JSON.stringify(value)}`,
+  )
   return texts.length === 0 ? 'none' : texts.toSorted().join(' ')
 }
 
@@ -295,6 +305,18 @@ export function fieldWords(name: OwnField, printed: unknown): string {
   const contract = contractOf(name)
   if (contract.words !== undefined) return contract.words(printed)
   return typeof printed === 'string' ? printed : JSON.stringify(printed)
+}
+
+/** Fields that were printed, in plans and logs: `10/s, enabled false`. */
+export function fieldsInWords(
+  names: readonly OwnField[],
+  printed: { readonly [F in OwnField]?: unknown },
+): string {
+  const words = names.map((name) => {
+    const value = fieldWords(name, printed[name])
+    return name === 'limits' ? value : `${name} ${value}`
+  })
+  return words.join(', ')
 }
 
 /** Fields of which what the author wrote is stored. */

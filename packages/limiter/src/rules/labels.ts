@@ -5,10 +5,10 @@ import { hasControlCharacters } from './words.js'
 
 export type Labels = Readonly<Record<string, string>>
 
-const MOST_LABELS = 16
-const LONGEST = 63
+export const MOST_LABELS = 16
+export const LONGEST_LABEL = 63
 /** Without a colon, which ends it in `team:search`. */
-const KEY = /^[A-Za-z0-9][A-Za-z0-9_./-]{0,62}$/
+export const LABEL_KEY = /^[A-Za-z0-9][A-Za-z0-9_./-]{0,62}$/
 
 /** In the order of their keys. */
 export function readLabels(reader: FieldReader): Labels {
@@ -25,14 +25,14 @@ export function readLabels(reader: FieldReader): Labels {
 }
 
 function keyFault(key: string): string | undefined {
-  if (KEY.test(key)) return undefined
-  return `${quote(key)} is not a label: letters, digits, _ . - /, at most ${LONGEST}`
+  if (LABEL_KEY.test(key)) return undefined
+  return `${quote(key)} is not a label: letters, digits, _ . - /, at most ${LONGEST_LABEL}`
 }
 
 function valueFault(key: string, value: unknown): string | undefined {
   if (typeof value !== 'string') return `${key} is ${quote(value)}; expected a text`
-  if (value === '' || value.length > LONGEST)
-    return `${key} is ${quote(value)}; expected 1 to ${LONGEST} characters`
+  if (value === '' || value.length > LONGEST_LABEL)
+    return `${key} is ${quote(value)}; expected 1 to ${LONGEST_LABEL} characters`
   if (hasControlCharacters(value) || !value.isWellFormed())
     return `${key} holds control characters or half a surrogate pair`
   return undefined

@@ -93,7 +93,7 @@ export function readTarget(reader: FieldReader): string | null {
   return null
 }
 
-const LONGEST_MESSAGE = 500
+export const LONGEST_MESSAGE = 500
 
 /** A text for callers. */
 export function readMessage(reader: FieldReader): string | null {

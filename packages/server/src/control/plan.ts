@@ -1,5 +1,5 @@
 /** What would change between what a namespace holds and what a document wants, and what it means for counters. */
-import { type AnswerBody, type AnsweredFields, fieldWords, printStored } from '@sluice/contract'
+import { type AnswerBody, fieldsInWords, printStored } from '@sluice/contract'
 import { isFault, parseLimit, type RuleInput, type Slices } from '@sluice/limiter'
 import { limitIdentity, OWN_FIELDS, type OwnField, RULE_FIELDS } from '@sluice/limiter/transport'
 import type { ListedSubject } from '../feed/change.js'
@@ -197,19 +197,12 @@ function ruleChange(before: RuleRow, after: RuleRow): Said {
   const fields = OWN_FIELDS.filter(
     (name) => !isSame(before.body[name] ?? null, after.body[name] ?? null),
   )
-  const words = (printed: AnsweredFields) =>
-    fields
-      .map((name) => {
-        const value = fieldWords(name, printed[name])
-        return name === 'limits' ? value : `${name} ${value}`
-      })
-      .join(', ')
   const startsAnew = fields.some(
     (name) => RULE_FIELDS[name].change === 'counters' && !keepsCounters(name, before, after),
   )
   return {
-    before: words(was),
-    after: words(is),
+    before: fieldsInWords(fields, was),
+    after: fieldsInWords(fields, is),
     counters: startsAnew ? 'start anew' : 'carry over',
   }
 }

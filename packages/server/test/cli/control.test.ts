@@ -368,6 +368,37 @@ describe('rules', () => {
     expect(await seen('rules rollback per-user 1 --yes')).toContain('[0]')
   })
 
+  it('say in lists and before going back what is not as usual, field by field', async () => {
+    const written = (rule: string) => {
+      folder.write('noted.yaml', `rules: { noted: { scope: user, limits: 5/s, ${rule} } }\n`)
+      return ask('rules apply noted.yaml --namespace noted --yes')
+    }
+    await written('shadow: true, unit: tokens, rollout: 20, lease: on, priority: bulk')
+    expect(await seen('rules list --namespace noted')).toMatchInlineSnapshot(`
+      "
+      noted  user  *  5/s  in tokens, shadow, rollout 20%, lease on, priority bulk
+      [0]
+      "
+    `)
+    await written('enabled: false, message: none, labels: { team: a b, cost: x }')
+    expect(await seen('rules rollback noted --namespace noted --yes')).toMatchInlineSnapshot(`
+      "
+      ~ noted  unit requests, enabled false, shadow false, rollout 100%, lease unset, message "none", labels cost:x team:"a b", priority unset -> unit tokens, enabled true, shadow true, rollout 20%, lease on, message none, labels none, priority bulk
+      --- words
+      noted is as it was in version 1; that is version 3.
+      [0]
+      "
+    `)
+    expect(await seen('rules rollback noted --namespace noted --yes')).toMatchInlineSnapshot(`
+      "
+      ~ noted  unit tokens, enabled true, shadow true, rollout 20%, lease on, message none, labels none, priority bulk -> unit requests, enabled false, shadow false, rollout 100%, lease unset, message "none", labels cost:x team:"a b", priority unset
+      --- words
+      noted is as it was in version 2; that is version 4.
+      [0]
+      "
+    `)
+  })
+
   it('are refused with all faults, by their places', async () => {
     folder.write('sluice.yaml', 'rules:\n  a: { scope: user, limits: 10/mon }\n')
     const { code, words } = await ask('rules plan')

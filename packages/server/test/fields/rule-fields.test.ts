@@ -5,6 +5,8 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import {
+  DOCUMENT_OBJECTS,
+  DOCUMENT_PART_SCHEMAS,
   fieldWords,
   printDefault,
   printField,
@@ -282,6 +284,10 @@ describe('every field', () => {
     )
     expect(Object.keys(schema.$defs.rule.properties)).toEqual(RULE_FIELD_NAMES)
     for (const field of RULE_FIELD_NAMES) expect(reference).toContain(`| \`${field}\` |`)
+    const parts = { document: DOCUMENT_PART_SCHEMAS, ...DOCUMENT_OBJECTS }
+    for (const schemas of Object.values(parts))
+      for (const [field, { description }] of Object.entries<{ description?: string }>(schemas))
+        expect(reference).toContain(`| \`${field}\` | ${description} |`)
     for (const id of ['createRule', 'replaceRule', 'patchRule'] as const)
       expect(Object.keys(propertiesOf(routeOf(id).body!))).toEqual(
         expect.arrayContaining([...OWN_FIELDS]),

@@ -1,5 +1,7 @@
 /** `sluice rules`: rules files alone, and the rules of a server one by one; `rules-move.ts` has what moves them. */
-import { quote } from '@sluice/limiter/transport'
+import { isDeepStrictEqual } from 'node:util'
+import { fieldsInWords, printDefault } from '@sluice/contract'
+import { OWN_FIELDS, type OwnField, quote, RULE_FIELDS } from '@sluice/limiter/transport'
 import { UsageError } from '../../config.js'
 import { isId } from '../../control/ids.js'
 import { formatRules } from '../../rules-file/format-rules.js'
@@ -97,17 +99,26 @@ const list = command('list', {
   empty: 'There are no rules.',
 })
 
-/** What is not as it usually is. */
-function notesOf({ enabled, shadow, additive, rollout, unit }: Rule): string {
-  return [
-    enabled ? '' : 'disabled',
-    shadow ? 'shadow' : '',
-    additive ? 'additive' : '',
-    rollout < 100 ? `rollout ${rollout} %` : '',
-    unit === 'requests' ? '' : `in ${unit}`,
-  ]
-    .filter((note) => note !== '')
-    .join(', ')
+/** Fields that have a column of their own. */
+const IN_COLUMNS: readonly OwnField[] = ['scope', 'value', 'resource', 'methods', 'limits']
+
+/** What is not as it usually is, besides what is for people only. */
+function notesOf(rule: Rule): string {
+  const noted = OWN_FIELDS.filter(
+    (name) =>
+      !IN_COLUMNS.includes(name) &&
+      RULE_FIELDS[name].effect !== 'shown' &&
+      rule[name] !== undefined &&
+      !isDeepStrictEqual(rule[name], printDefault(name)) &&
+      !(name === 'tier' && rule.name.endsWith(`@${rule.tier}`)),
+  )
+  return noted.map((name) => noteOf(name, rule)).join(', ')
+}
+
+function noteOf(name: OwnField, rule: Rule): string {
+  if (name === 'enabled') return 'disabled'
+  if (name === 'unit') return `in ${rule.unit}`
+  return fieldsInWords([name], rule).replace(/ true$/, '')
 }
 
 const NAME = ['<NAME>', "the rule's name; its id where it is gone"] as const
@@ -157,11 +168,14 @@ function wantedOf(stated: string | undefined, older: readonly Version[]): Versio
   return older.find(({ version, deleted }) => version === Number(stated) && !deleted)
 }
 
-function changeOf(newest: Version, { rule: { name, limits } }: Version): PlannedChange {
-  const base = { what: 'rule', name, after: limits.join(', '), counters: null } as const
-  return newest.deleted
+function changeOf({ deleted, rule: was }: Version, { rule: is }: Version): PlannedChange {
+  const differing = OWN_FIELDS.filter((field) => !isDeepStrictEqual(was[field], is[field]))
+  const fields: readonly OwnField[] = deleted || differing.length === 0 ? ['limits'] : differing
+  const after = fieldsInWords(fields, is)
+  const base = { what: 'rule', name: is.name, after, counters: null } as const
+  return deleted
     ? { ...base, change: 'added', before: null }
-    : { ...base, change: 'changed', before: newest.rule.limits.join(', ') }
+    : { ...base, change: 'changed', before: fieldsInWords(fields, was) }
 }
 
 /** Rules are asked for by id; people know names. */
