@@ -42,8 +42,11 @@ export function refundBucket(
   if (row[at + AMOUNT] !== amount || limit.amount !== amount || since < 0) return 0
   if (limit.queues && (row[at + T] !== mark || row[at + F] !== markRest)) return 0
   if ((since / amount) * limit.window > HORIZON_US || since > MOST_OWED) return 0
+  const time = Math.max(now, row[at + LAST]!)
+  // The row may have been forgotten since, and begun anew: a full bucket takes nothing.
+  if (row[at + T]! < time || (row[at + T] === time && row[at + F] === 0)) return 0
   span(since, limit)
-  let t = mark - Math.max(now, row[at + LAST]!) - spanned[0]!
+  let t = mark - time - spanned[0]!
   let f = markRest - spanned[1]!
   if (f < 0) {
     t = t - 1

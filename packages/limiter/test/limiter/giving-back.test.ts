@@ -1,5 +1,6 @@
 /** Refunds, grants, estimates and resets. */
 import { describe, expect, it } from 'vitest'
+import { createLimiter } from '../../src/index.js'
 import { ada, limited } from './limited.js'
 
 describe('refund, reserve and reset', () => {
@@ -10,6 +11,19 @@ describe('refund, reserve and reset', () => {
     expect(await limiter.refund(decision, 2)).toEqual({ requests: 1 })
     expect(await limiter.refund(decision)).toEqual({})
     expect((await limiter.peek(ada)).remaining).toBe(3)
+  })
+
+  it('gives nothing back to a bucket that is full again, though the rule went and came back', async () => {
+    let now = 1_780_000_000_000
+    const rules = { r: { scope: 'user', limits: '20/h' } } as const
+    const limiter = createLimiter({ rules, clock: () => now })
+    const decision = await limiter.check({ ...ada, cost: 10 })
+    limiter.setRules({ rules: {} })
+    limiter.setRules({ rules })
+    await limiter.check(ada)
+    now += 240_000
+    expect(await limiter.refund(decision)).toEqual({ requests: 0 })
+    expect((await limiter.peek(ada)).remaining).toBe(20)
   })
 
   it('grants without a decision, at most what is used', async () => {

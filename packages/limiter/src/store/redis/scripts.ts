@@ -1948,8 +1948,12 @@ end
 if since / amount * limit.window > 3162240000000000 or since > 2000000000 then
 return 0
 end
+local time = max(now, row[at + 4])
+if row[at + 1] < time or row[at + 1] == time and row[at + 2] == 0 then
+return 0
+end
 span(since, limit)
-local t = mark - max(now, row[at + 4]) - spanned[1]
+local t = mark - time - spanned[1]
 local f = markRest - spanned[2]
 if f < 0 then
 t = t - 1
