@@ -1,7 +1,8 @@
 /** The schema for editors agrees with the reader: on every good document, and on bad ones it can tell. */
 import { readFileSync } from 'node:fs'
 import { LIMIT_PATTERN, rulesFileSchema } from '@sluice/contract'
-import { isFault, parseLimit, RuleSet, type RulesDocument } from '@sluice/limiter'
+import { isFault, parseLimit, type RuleInput, RuleSet, type RulesDocument } from '@sluice/limiter'
+import { LONGEST_LABEL, LONGEST_MESSAGE, MOST_LABELS } from '@sluice/limiter/transport'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -21,6 +22,33 @@ function isRead(document: unknown): boolean {
 
 const rule = (fields: object) => ({ rules: { a: { scope: 'user', limits: '1/s', ...fields } } })
 const limit = (limits: unknown) => rule({ limits })
+const labels = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`l${i}`, 'x']))
+const longLabel = 'a'.repeat(LONGEST_LABEL)
+
+/** A rule that is of one tier has no limits for others. */
+const EVERY_FIELD: Required<Omit<RuleInput, 'tier'>> = {
+  scope: 'user',
+  value: 'ada',
+  resource: '/x/:id/*',
+  methods: ['GET'],
+  limits: '8/s',
+  tiers: { pro: ['9/s', { capacity: 8, refill_rate: '10/s' }] },
+  additive: true,
+  unit: 'tokens',
+  enabled: false,
+  shadow: true,
+  rollout: 0.5,
+  failure_mode: 'open',
+  reach: 'global',
+  shards: 8,
+  lease: true,
+  message: 'come back later',
+  labels: { team: 'search' },
+  adaptive: 'api',
+  priority: 'bulk',
+  description: 'why',
+}
 
 describe('the schema and the reader', () => {
   it.each<[string, unknown]>([
@@ -72,24 +100,14 @@ describe('the schema and the reader', () => {
         blocks: [{ ip: '::1', until: '2030-01-01', reason: '' }, 'user:a:b c'],
       },
     ],
-    [
-      'every field of a rule',
-      rule({
-        value: 'ada',
-        resource: 'GET /x/:id/*',
-        unit: 'tokens',
-        additive: true,
-        enabled: false,
-        rollout: 0.5,
-        reach: 'global',
-        shards: 8,
-        lease: true,
-        limits: '8/s',
-        tiers: { pro: ['9/s', { capacity: 8, refill_rate: '10/s' }] },
-      }),
-    ],
+    ['every field of a rule', rule(EVERY_FIELD)],
+    ['a rule of a tier', rule({ tier: 'pro' })],
+    ['the longest message', rule({ message: 'x'.repeat(LONGEST_MESSAGE) })],
+    ['the most labels', rule({ labels: labels(MOST_LABELS) })],
+    ['the longest label', rule({ labels: { [longLabel]: longLabel } })],
     ['a lease that is off', rule({ lease: 'off' })],
     ['the sizes of a lease', rule({ lease: { ahead: '50ms', most: 2 } })],
+    ['a method before the resource', rule({ resource: 'GET /x/:id/*' })],
     ['methods', rule({ methods: ['get', 'M-SEARCH'] })],
     ['one method', rule({ methods: 'PURGE' })],
     ['a long form', limit({ amount: '20k', window: '5m', burst: 9 })],
@@ -134,6 +152,16 @@ describe('the schema and the reader', () => {
     ['no methods', rule({ methods: [] })],
     ['a text for a flag', rule({ shadow: 'yes' })],
     ['a number for a text', rule({ value: 42 })],
+    ['an empty message', rule({ message: '' })],
+    ['a message that is too long', rule({ message: 'x'.repeat(LONGEST_MESSAGE + 1) })],
+    ['too many labels', rule({ labels: labels(MOST_LABELS + 1) })],
+    ['a label with a colon', rule({ labels: { 'a:b': 'c' } })],
+    ['a label whose key is too long', rule({ labels: { [`${longLabel}x`]: 'a' } })],
+    ['a label whose value is too long', rule({ labels: { a: `${longLabel}x` } })],
+    ['a label without a value', rule({ labels: { a: '' } })],
+    ['labels as a list', rule({ labels: ['a'] })],
+    ['a target that is no name', rule({ adaptive: 'a b' })],
+    ['an unknown priority', rule({ priority: 'high' })],
     ['no shards', rule({ shards: 0 })],
     ['half a shard', rule({ shards: 1.5 })],
     ['too many shards', rule({ limits: '1M/s', shards: 1025 })],
