@@ -15,6 +15,7 @@ export {
   DOCUMENT_OBJECTS,
   DOCUMENT_PART_SCHEMAS,
   ERROR_CODES,
+  LIBRARY_REMEDIES,
   openApiDocument,
   printDefault,
   rulesFileSchema,
@@ -173,8 +174,12 @@ ${objects.join('\n\n')}
 `
 }
 
-function errorsPage({ THROWN, ERROR_CODES }) {
-  const thrown = Object.entries(THROWN).map(([name, meaning]) => [code(name), meaning])
+function errorsPage({ THROWN, ERROR_CODES, LIBRARY_REMEDIES }) {
+  const thrown = Object.entries(THROWN).map(([name, meaning]) => [
+    code(name),
+    meaning,
+    LIBRARY_REMEDIES[name] ?? ERROR_CODES[name].remedy,
+  ])
   const sent = Object.entries(ERROR_CODES).map(([name, { status, meaning, remedy, retryable }]) => [
     status,
     code(name),
@@ -188,7 +193,7 @@ ${NOTICE}
 
 What is thrown is a \`SluiceError\` with a \`code\`, a message, and where it helps a \`field\` or all \`faults\`. A denial is never thrown.
 
-${table(['code', 'meaning'], thrown)}
+${table(['code', 'meaning', 'what to do'], thrown)}
 
 ## Over HTTP
 

@@ -1,5 +1,5 @@
 /** The one table of error codes: what each means, what to do, its status over HTTP, and whether to send again. */
-import { ERROR_CODES as LIBRARY_CODES } from '@sluice/limiter'
+import { ERROR_CODES as LIBRARY_CODES, type ErrorCode as ThrownCode } from '@sluice/limiter'
 
 export interface ErrorCodeEntry {
   readonly status: number
@@ -186,6 +186,14 @@ export const ERROR_CODES = {
 } as const satisfies Record<string, ErrorCodeEntry>
 
 export type ErrorCode = keyof typeof ERROR_CODES
+
+/** What to do about an error that only the library throws. */
+export const LIBRARY_REMEDIES: Readonly<Record<Exclude<ThrownCode, ErrorCode>, string>> = {
+  invalid_options: 'Correct the option that the message names.',
+  not_supported: 'Use a store that can, or do without.',
+  invalid_snapshot: 'Import another export, or begin with empty counters.',
+  closed: 'Make a new limiter, or close it after its last request.',
+}
 
 export function isRetryable(code: ErrorCode): boolean {
   const { retryable }: ErrorCodeEntry = ERROR_CODES[code]

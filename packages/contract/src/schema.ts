@@ -1,9 +1,10 @@
 /**
  * The words that shapes are written in. A schema is plain JSON Schema 2020-12, as OpenAPI 3.1 has it, typed by
  * TypeBox, so that it is also a TypeScript type. Only TypeBox's types are used: making every schema by its
- * functions would add 18 ms to the start of the server. Three keywords are our own, and are left out where schemas
- * are printed: `expected` is what an error says that a value should have been; `isCheckedElsewhere` marks what
- * has a reader of its own; `isNew` marks what answers of the previous release do not have.
+ * functions would add 18 ms to the start of the server. Four keywords are our own, and are left out where schemas
+ * are printed: `expected` is what an error says that a value should have been; `refused` is what it says of a field
+ * that does not go there; `isCheckedElsewhere` marks what has a reader of its own; `isNew` marks what answers of the
+ * previous release do not have.
  */
 import type {
   Static,
@@ -150,6 +151,10 @@ export const checkedElsewhere = <T extends TSchema>(schema: T): T => ({
   isCheckedElsewhere: true,
 })
 
+/** A field that other bodies have, and why this one does not. */
+export const refusedField = (why: string) =>
+  raw<never>({ not: {}, description: `${why[0]!.toUpperCase()}${why.slice(1)}.`, refused: why })
+
 /** A field of answers that the previous release did not have. */
 export const newField = <T extends TSchema>(schema: T): T => ({ ...schema, isNew: true })
 
@@ -213,7 +218,7 @@ export class SchemaPrinter {
   }
 }
 
-const OWN_KEYWORDS = new Set(['expected', 'isCheckedElsewhere', 'isNew'])
+const OWN_KEYWORDS = new Set(['expected', 'isCheckedElsewhere', 'isNew', 'refused'])
 /** Keywords whose value is data, not a schema. */
 const DATA = new Set(['enum', 'const', 'examples', 'default', 'required'])
 /** Keywords whose value has a schema under each name. */

@@ -18,6 +18,7 @@ const checked = ROUTE_IDS.flatMap((id): [string, TSchema][] => {
 interface Plain extends TSchema {
   readonly required?: string[]
   readonly anyOf?: unknown
+  readonly oneOf?: unknown
 }
 
 /** Ajv's opinion, where it and the validator are told the same. */
@@ -31,7 +32,7 @@ function oracle(schema: TSchema): (value: unknown) => boolean {
 function withoutReaders(schema: TSchema): TSchema {
   const properties = Object.entries(propertiesOf(schema))
   const own = (name: string) => propertiesOf(schema)[name] as { isCheckedElsewhere?: boolean }
-  const { required = [], anyOf: _together, ...rest } = schema as Plain
+  const { required = [], anyOf: _some, oneOf: _one, ...rest } = schema as Plain
   return {
     ...rest,
     properties: Object.fromEntries(

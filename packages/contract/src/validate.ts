@@ -1,7 +1,7 @@
 /**
  * Checks a value against a schema, and says what is wrong in words: `limit is "x"; expected a whole number
  * from 1 to 1000`. It knows the keywords that the contracts use; a test finds others. Which fields go together
- * (`anyOf` beside a type) the handler says.
+ * (`anyOf` and `oneOf` beside a type) the handler says.
  */
 import { didYouMean, hasControlCharacters, list, parseTime, quote } from '@sluice/limiter/transport'
 import { propertiesOf, type TSchema } from './schema.js'
@@ -34,6 +34,7 @@ interface Node {
   readonly expected?: string
   readonly isCheckedElsewhere?: boolean
   readonly isNew?: boolean
+  readonly refused?: string
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -42,6 +43,7 @@ type Fields = Readonly<Record<string, unknown>>
 export function validate(schema: TSchema, value: unknown, path = ''): SchemaFault[] {
   const node = schema as Node
   if (node.isCheckedElsewhere === true) return []
+  if (node.refused !== undefined) return [{ field: path, message: node.refused }]
   if (node.anyOf !== undefined && node.type === undefined)
     return node.anyOf.some((one) => validate(one, value).length === 0)
       ? []
@@ -127,7 +129,9 @@ function textFaults(node: Node, value: string, path: string): SchemaFault[] {
   const { minLength = 0, maxLength = Infinity, pattern, format } = node
   const fault = (message: string) => [{ field: path, message }]
   if (value.length < minLength) return fault('is empty')
-  if (value.length > maxLength) return fault(`is longer than ${maxLength} characters`)
+  // Characters, as JSON Schema counts them.
+  if (value.length > maxLength && [...value].length > maxLength)
+    return fault(`is longer than ${maxLength} characters`)
   if (format === 'date-time' && Number.isNaN(parseTime(value))) return [wrong(node, value, path)]
   if (pattern === undefined || new RegExp(pattern).test(value)) return []
   return hasControlCharacters(value)

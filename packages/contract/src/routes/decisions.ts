@@ -20,7 +20,8 @@ import {
   named,
   object,
   orNull,
-  raw,
+  PLAIN,
+  refusedField,
   table,
   text,
   time,
@@ -68,10 +69,16 @@ const Batch = named(
     { include },
   ),
 )
+const notOfRefunds = refusedField('does not go with a refund')
 const Refund = named(
   'Refund',
-  checkBody(
+  object(
+    {},
     {
+      ...REQUEST_FIELDS,
+      dry_run: notOfRefunds,
+      idempotency_key: notOfRefunds,
+      hold: notOfRefunds,
       receipt: text('Of the decision to be given back; without one it is a grant.'),
       cost: count('Requests to give back; all that was taken unless given.'),
       costs: amounts,
@@ -81,9 +88,7 @@ const Refund = named(
 )
 const Reset = named(
   'Reset',
-  raw<Record<string, unknown>>(
-    object({}, { ...SUBJECT_FIELDS, rule: text('Only this rule.') }, { oneOf: SUBJECT_FORMS }),
-  ),
+  object({}, { ...SUBJECT_FIELDS, rule: text('Only this rule.') }, { oneOf: SUBJECT_FORMS }),
 )
 const Settle = named(
   'Settle',
@@ -97,28 +102,32 @@ const Settle = named(
     { anyOf: [{ required: ['cost'] }, { required: ['costs'] }] },
   ),
 )
+const { hold: _hold, ...requestOfHold } = REQUEST_FIELDS
 const Hold = named(
   'Hold',
-  raw<Record<string, unknown>>(
-    object(
-      { hold: text('What a check answered; or your own id, with its request.') },
-      withoutHold(),
-    ),
+  object(
+    {
+      hold: text('What a check answered; or your own id, with its request.', {
+        pattern: PLAIN,
+        expected: 'what a check answered as hold',
+      }),
+    },
+    requestOfHold,
   ),
 )
 const Explain = named(
   'Explain',
-  checkBody({
-    normalize: flag(
-      'Whether the resource is normalised, as `GET /v1/auth` does; as the rules say of checks unless given.',
-    ),
-  }),
+  object(
+    {},
+    {
+      ...REQUEST_FIELDS,
+      normalize: flag(
+        'Whether the resource is normalised, as `GET /v1/auth` does; as the rules say of checks unless given.',
+      ),
+    },
+    { oneOf: SUBJECT_FORMS },
+  ),
 )
-
-function withoutHold() {
-  const { hold: _hold, ...rest } = REQUEST_FIELDS
-  return rest
-}
 
 const explained = {
   rule: text('The rule.'),
@@ -185,7 +194,7 @@ export const decisionRoutes = {
     errors: REQUEST_ERRORS,
   }),
   refund: route({
-    ...hot,
+    kind: 'decision',
     method: 'POST',
     path: '/v1/refund',
     role: 'client',
@@ -196,7 +205,7 @@ export const decisionRoutes = {
     errors: ONCE_ERRORS,
   }),
   reset: route({
-    ...hot,
+    kind: 'decision',
     method: 'POST',
     path: '/v1/reset',
     role: 'operator',
@@ -219,19 +228,18 @@ export const decisionRoutes = {
     errors: CHECK_ERRORS,
   }),
   settle: route({
-    ...hot,
+    kind: 'decision',
     method: 'POST',
     path: '/v1/settle',
     role: 'client',
     summary: 'Correct an estimate to what was used, once; sent again, it answers the same',
     body: Settle,
-    bodyCheckedBy: 'schema',
     longestBody: VOUCHER_BODY_BYTES,
     answer: named('Settled', object({ given_back: amounts, taken: amounts })),
     errors: ONCE_ERRORS,
   }),
   renew: route({
-    ...hot,
+    kind: 'decision',
     method: 'POST',
     path: '/v1/renew',
     role: 'client',
@@ -245,7 +253,7 @@ export const decisionRoutes = {
     errors: [...CHANGE_ERRORS, 'lost'],
   }),
   release: route({
-    ...hot,
+    kind: 'decision',
     method: 'POST',
     path: '/v1/release',
     role: 'client',
@@ -256,7 +264,7 @@ export const decisionRoutes = {
     errors: CHANGE_ERRORS,
   }),
   explain: route({
-    ...hot,
+    kind: 'decision',
     method: 'POST',
     path: '/v1/explain',
     role: 'reader',

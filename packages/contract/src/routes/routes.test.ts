@@ -17,7 +17,7 @@ const OF_DECISIONS: readonly ErrorCode[] = ['too_expensive', 'blocked', 'store_d
 const KEYWORDS = new Set(
   `type enum const anyOf items properties required additionalProperties propertyNames minItems maxItems
   maxProperties minLength maxLength minimum maximum pattern format expected isCheckedElsewhere isNew
-  description examples $id`.split(/\s+/),
+  refused not oneOf description examples $id`.split(/\s+/),
 )
 
 function* schemasIn(schema: TSchema): IterableIterator<Record<string, unknown>> {

@@ -1,6 +1,7 @@
 /** Routes of rules: one by one, and all of a namespace as one document. */
 import type { RuleInput } from '@sluice/limiter'
-import { OWN_FIELDS, RULE_FIELDS } from '@sluice/limiter/transport'
+import { LONGEST_LABEL, OWN_FIELDS, RULE_FIELDS } from '@sluice/limiter/transport'
+import { LABEL_PATTERN, whole as wholeText } from '../rules/names.js'
 import { type AnsweredFields, fieldSchema, RULE_FIELD_CONTRACTS } from '../rules/rule-fields.js'
 import { flag, named, object, orNull, raw, type Static, text, time, whole } from '../schema.js'
 import { route } from './route.js'
@@ -99,7 +100,10 @@ export const ruleRoutes = {
     query: {
       scope: text('Only of this scope.'),
       resource: text('Only of this resource, as it is written.'),
-      label: text('Only with this label: `team:search`, or `team` with any value.'),
+      label: text('Only with this label: `team:search`, or `team` with any value.', {
+        pattern: wholeText(`${LABEL_PATTERN}(?::[^]{1,${LONGEST_LABEL}})?`),
+        expected: 'a label such as team:search, or its key alone',
+      }),
       namespace: namespaceQuery,
       ...pageQuery,
     },

@@ -28,6 +28,7 @@ import {
   object,
   oneOf,
   orNull,
+  PLAIN,
   percent,
   raw,
   type Static,
@@ -77,10 +78,14 @@ const leaseSizes = object(
   },
 )
 
-const labels = table(text('A value.', { minLength: 1, maxLength: LONGEST_LABEL }), '', {
-  propertyNames: { type: 'string', pattern: whole(LABEL_PATTERN) },
-  maxProperties: MOST_LABELS,
-})
+const labels = table(
+  text('A value.', { minLength: 1, maxLength: LONGEST_LABEL, pattern: PLAIN }),
+  '',
+  {
+    propertyNames: { type: 'string', pattern: whole(LABEL_PATTERN) },
+    maxProperties: MOST_LABELS,
+  },
+)
 
 /** True, false, on or off. */
 export const SWITCH = { enum: [true, false, 'on', 'off'] }
@@ -205,8 +210,8 @@ export const RULE_FIELD_CONTRACTS = {
     words: leaseWords,
   },
   message: {
-    description: `What callers who are denied by it are told, instead of which limit denied them; at most ${LONGEST_MESSAGE} characters.`,
-    input: text('', { minLength: 1, maxLength: LONGEST_MESSAGE }),
+    description: `What callers who are denied by it are told, instead of which limit denied them: one line of at most ${LONGEST_MESSAGE} characters.`,
+    input: text('', { minLength: 1, maxLength: LONGEST_MESSAGE, pattern: PLAIN }),
     answer: orNull(text('')),
     print: same,
     words: quotedText,
@@ -304,6 +309,7 @@ export function printDefault(name: OwnField): unknown {
 export function fieldWords(name: OwnField, printed: unknown): string {
   const contract = contractOf(name)
   if (contract.words !== undefined) return contract.words(printed)
+  if (printed === null) return 'unset'
   return typeof printed === 'string' ? printed : JSON.stringify(printed)
 }
 

@@ -23,7 +23,12 @@ describe('labels', () => {
     expect(faultsOf({ ['k'.repeat(63)]: 'v'.repeat(63) })).toEqual([])
     expect(faultsOf({ ['k'.repeat(64)]: 'x' })).toHaveLength(1)
     expect(faultsOf({ k: 'v'.repeat(64) })).toHaveLength(1)
-    expect(faultsOf({ k: '' })).toEqual(['  rules.a.labels: k is ""; expected 1 to 63 characters'])
+    // Characters, not the units of a JavaScript string.
+    expect(faultsOf({ k: '😀'.repeat(63) })).toEqual([])
+    expect(faultsOf({ k: '😀'.repeat(64) })).toHaveLength(1)
+    expect(faultsOf({ k: '' })).toEqual([
+      '  rules.a.labels.k: "" is not a text of 1 to 63 characters',
+    ])
   })
 
   it('have keys that a filter can name, and texts as values', () => {
@@ -31,7 +36,7 @@ describe('labels', () => {
       expect(faultsOf({ [key]: 'x' })).toEqual([])
     for (const key of ['', 'a:b', '__proto__', 'a b', 'ü'])
       expect(faultsOf(JSON.parse(`{${JSON.stringify(key)}:"x"}`))).toHaveLength(1)
-    expect(faultsOf({ k: 5 })).toEqual(['  rules.a.labels: k is 5; expected a text'])
+    expect(faultsOf({ k: 5 })).toEqual(['  rules.a.labels.k: 5 is not a text'])
     expect(faultsOf({ k: 'a\n' })).toHaveLength(1)
     expect(faultsOf('team')).toEqual([
       '  rules.a.labels: "team" is not labels such as { team: search }',

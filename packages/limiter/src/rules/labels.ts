@@ -1,7 +1,7 @@
 /** The labels of a rule, by which it is found. */
 import { quote } from '../faults.js'
 import type { FieldReader } from '../field-reader.js'
-import { hasControlCharacters } from './words.js'
+import { hasControlCharacters, lengthOf } from './words.js'
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -17,25 +17,26 @@ export function readLabels(reader: FieldReader): Labels {
     reader.fault('labels', `has ${entries.length} labels; at most ${MOST_LABELS}`)
   const labels: Record<string, string> = {}
   for (const [key, value] of entries.slice(0, MOST_LABELS)) {
-    const fault = keyFault(key) ?? valueFault(key, value)
-    if (fault === undefined) labels[key] = value as string
-    else reader.fault('labels', fault)
+    if (!LABEL_KEY.test(key)) reader.fault('labels', keyFault(key))
+    else {
+      const fault = valueFault(value)
+      if (fault === undefined) labels[key] = value as string
+      else reader.fault(`labels.${key}`, fault)
+    }
   }
   return Object.fromEntries(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-function keyFault(key: string): string | undefined {
-  if (LABEL_KEY.test(key)) return undefined
-  return `${quote(key)} is not a label: letters, digits, _ . - /, at most ${LONGEST_LABEL}`
+function keyFault(key: string): string {
+  return `${quote(key)} is not the key of a label: A-Z, a-z or 0-9 first, then those and _ . - /, at most ${LONGEST_LABEL}`
 }
 
-function valueFault(key: string, value: unknown): string | undefined {
-  if (typeof value !== 'string') return `${key} is ${quote(value)}; expected a text`
-  if (value === '' || value.length > LONGEST_LABEL)
-    return `${key} is ${quote(value)}; expected 1 to ${LONGEST_LABEL} characters`
-  if (hasControlCharacters(value) || !value.isWellFormed())
-    return `${key} holds control characters or half a surrogate pair`
-  return undefined
+function valueFault(value: unknown): string | undefined {
+  if (typeof value !== 'string') return `${quote(value)} is not a text`
+  if (value === '' || lengthOf(value) > LONGEST_LABEL)
+    return `${quote(value)} is not a text of 1 to ${LONGEST_LABEL} characters`
+  if (hasControlCharacters(value)) return 'holds control characters'
+  return value.isWellFormed() ? undefined : 'holds half a surrogate pair'
 }
 
 /** Whether a rule has a label: `team:search`, or `team` with any value. */

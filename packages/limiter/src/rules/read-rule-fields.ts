@@ -5,7 +5,7 @@ import type { Limit } from '../limits/limit.js'
 import { MOST_SHARDS } from '../limits/split.js'
 import type { Cidr } from './ip-address.js'
 import { readLimitList } from './read-limits.js'
-import { hasControlCharacters, readValue, SCOPE, TIER, UNIT } from './words.js'
+import { hasControlCharacters, lengthOf, readValue, SCOPE, TIER, UNIT } from './words.js'
 
 /** The limits of one tier of a rule, and where in the document they are. */
 export interface TierLimits {
@@ -70,7 +70,7 @@ export function readUnit(reader: FieldReader): string {
 }
 
 export function readRollout(reader: FieldReader): number {
-  const rollout = reader.get('rollout') ?? 100
+  const rollout = reader.has('rollout') ? reader.get('rollout') : 100
   if (typeof rollout === 'number' && rollout >= 0 && rollout <= 100) return rollout
   reader.fault('rollout', `${quote(rollout)} is not a number of percent from 0 to 100`)
   return 100
@@ -107,7 +107,8 @@ export function readMessage(reader: FieldReader): string | null {
 
 function messageFault(message: string): string | undefined {
   if (message === '') return 'is empty; leave it out'
-  if (message.length > LONGEST_MESSAGE) return `is longer than ${LONGEST_MESSAGE} characters`
-  if (hasControlCharacters(message)) return 'holds control characters'
+  if (lengthOf(message) > LONGEST_MESSAGE) return `is longer than ${LONGEST_MESSAGE} characters`
+  if (hasControlCharacters(message))
+    return 'holds control characters, such as a line break; write it in one line'
   return message.isWellFormed() ? undefined : 'holds half a surrogate pair'
 }

@@ -199,6 +199,30 @@ describe('changes exported after a whole state', () => {
     expect((await after.peek({ subject })).remaining).toBe(10)
   })
 
+  it('have a row that was written, and then moved to another layout without being written', async () => {
+    const step = { user: 0, org: 0, pro: false, amount: 1, pick: 0, moveMs: 0 }
+    const steps = (...all: Partial<Step>[]) => all.map((one) => ({ ...step, ...one }) as Step)
+    const world = new World()
+    const before = steps(
+      { act: 'export' },
+      { act: 'check' },
+      { act: 'rules', pick: 238 },
+      { act: 'check', pick: 401 },
+      { act: 'check', org: 1, pick: 89 },
+      { act: 'check', pick: 211 },
+      { act: 'check', pick: 395 },
+      { act: 'grant', org: 1 },
+      { act: 'rules', pick: 387 },
+      { act: 'check', pick: 375 },
+      { act: 'check', pick: 363 },
+      { act: 'grant', org: 1 },
+      { act: 'check' },
+    )
+    for (const one of before) await world.do(one)
+    world.restart()
+    for (const one of steps({ act: 'check' }, { act: 'check', org: 1 })) await world.do(one)
+  })
+
   it('have the holds that were released, though that writes no row', async () => {
     const store = memoryStore()
     const rules = { r: { scope: 'user', limits: ['1 concurrent for 60s', '100/h'] } } as const

@@ -58,9 +58,12 @@ describe('the message of a rule', () => {
       }
     }
     expect(faultOf('x'.repeat(500))).toBeNull()
+    expect(faultOf('😀'.repeat(500))).toBeNull()
     expect(faultOf('x'.repeat(501))).toBe('rules.a.message: is longer than 500 characters')
     expect(faultOf('')).toBe('rules.a.message: is empty; leave it out')
-    expect(faultOf('a\u001b[31m')).toBe('rules.a.message: holds control characters')
+    expect(faultOf('a\u001b[31m')).toBe(
+      'rules.a.message: holds control characters, such as a line break; write it in one line',
+    )
     expect(faultOf('a\ud800')).toBe('rules.a.message: holds half a surrogate pair')
     expect(faultOf(5)).toBe('rules.a.message: 5 is not a text')
   })

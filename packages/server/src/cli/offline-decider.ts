@@ -7,6 +7,7 @@ import { routeOf } from '@sluice/contract'
 import { memoryStore } from '@sluice/limiter'
 import { Decisions } from '../decisions.js'
 import { ServiceError } from '../error-codes.js'
+import { type Body, requireValid } from '../http/body.js'
 import type { Call, Handlers } from '../http/route.js'
 import { OnceInMemory } from '../receipts/once.js'
 import { Vouchers } from '../receipts/vouchers.js'
@@ -72,13 +73,15 @@ export class OfflineDecider implements Answerer<Decided> {
   }
 
   async call<Id extends Decided>(id: Id, ...[asking]: AskingArguments<Id>): Promise<Answered<Id>> {
-    const { body } = inNamespace(routeOf(id), asking!, this.#namespace)
+    const contract = routeOf(id)
+    const { query = {}, body } = inNamespace(contract, asking!, this.#namespace)
+    if (contract.bodyCheckedBy === 'schema') requireValid(contract.body!, body as Body)
     const call: Call = {
       caller: CALLER,
       headers: {},
       rawHeaders: [],
       params: {},
-      query: () => ({}),
+      query: (() => query) as Call['query'],
       rawQuery: () => new URLSearchParams(),
       bytes: () => Buffer.from(JSON.stringify(body)),
       body: (() => body) as Call['body'],

@@ -1,5 +1,8 @@
 /** Refuses what instances of an older release could not read, and would therefore not enforce. */
+import { isDeepStrictEqual } from 'node:util'
+import { printDefault } from '@sluice/contract'
 import type { RuleInput } from '@sluice/limiter'
+import type { OwnField } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
 import { type NamespaceSettings, NEW_RULE_FIELDS, NEW_SETTINGS } from '../feed/change.js'
 import type { ControlContext } from './context.js'
@@ -22,7 +25,7 @@ export async function refuseForOlder(
   const names = new Set<string>(NEW_SETTINGS.filter((name) => settings[name] !== undefined))
   for (const body of bodiesOf(settings, rules))
     for (const name of NEW_RULE_FIELDS)
-      if ((body[name] ?? null) !== null) names.add(`rules.${name}`)
+      if (body[name] !== undefined && !isAsUnstated(name, body[name])) names.add(`rules.${name}`)
   if (names.size === 0) return
   for (const [name, instances] of await lacking([...names])) {
     const named = instances.slice(0, MOST_NAMED).join(', ')
@@ -34,6 +37,11 @@ export async function refuseForOlder(
       { field },
     )
   }
+}
+
+/** Null takes a field away, and a default is not stored. */
+function isAsUnstated(name: OwnField, value: unknown): boolean {
+  return value === null || isDeepStrictEqual(value, printDefault(name))
 }
 
 function* bodiesOf(

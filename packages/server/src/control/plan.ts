@@ -1,5 +1,5 @@
 /** What would change between what a namespace holds and what a document wants, and what it means for counters. */
-import { type AnswerBody, fieldsInWords, printStored } from '@sluice/contract'
+import { type AnswerBody, fieldsInWords, isStoredAsWritten, printStored } from '@sluice/contract'
 import { isFault, parseLimit, type RuleInput, type Slices } from '@sluice/limiter'
 import { limitIdentity, OWN_FIELDS, type OwnField, RULE_FIELDS } from '@sluice/limiter/transport'
 import type { ListedSubject } from '../feed/change.js'
@@ -193,7 +193,7 @@ function limitsText({ limits }: RuleInput): string {
 
 /** What is different, and whether what subjects have used stays. */
 function ruleChange(before: RuleRow, after: RuleRow): Said {
-  const [was, is] = [printStored(before.body, null), printStored(after.body, null)]
+  const [was, is] = [writtenOf(before), writtenOf(after)]
   const fields = OWN_FIELDS.filter(
     (name) => !isSame(before.body[name] ?? null, after.body[name] ?? null),
   )
@@ -205,6 +205,12 @@ function ruleChange(before: RuleRow, after: RuleRow): Said {
     after: fieldsInWords(fields, is),
     counters: startsAnew ? 'start anew' : 'carry over',
   }
+}
+
+/** Every field; null where the author has left it to the namespace's default. */
+function writtenOf({ body }: RuleRow): { readonly [F in OwnField]?: unknown } {
+  const left = OWN_FIELDS.filter((name) => isStoredAsWritten(name) && body[name] === undefined)
+  return { ...printStored(body, null), ...Object.fromEntries(left.map((name) => [name, null])) }
 }
 
 /** Other amounts are counted in the same row. */

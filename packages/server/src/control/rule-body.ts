@@ -110,11 +110,18 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Taking away a field that no rule has is a mistake like any other, and is refused as one. */
+function unknownNulls(patch: Fields): Fields {
+  const names = Object.keys(patch).filter((name) => patch[name] === null && !KNOWN.includes(name))
+  return Object.fromEntries(names.map((name) => [name, null]))
+}
+
 /** A resource with methods before it takes the place of both. */
 export function patchedRule(name: string, body: RuleInput, patch: Fields): Fields {
   const resource = patch['resource']
   const namesMethods = typeof resource === 'string' && /^[A-Z][A-Z|-]* +\S/.test(resource)
   const { methods, ...rest } = body
   const base = namesMethods || methods === undefined ? rest : { ...rest, methods }
-  return mergePatch({ name, ...base }, patch) as Fields
+  const patched = mergePatch({ name, ...base }, patch) as Fields
+  return { ...patched, ...unknownNulls(patch) }
 }

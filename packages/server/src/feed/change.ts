@@ -10,7 +10,7 @@ import {
   DOCUMENT_PARTS,
   type DocumentPart,
   type NamespaceSettings,
-  RULE_FIELD_NAMES,
+  OWN_FIELDS,
   RULE_FIELDS,
   SETTING_PARTS,
 } from '@sluice/limiter/transport'
@@ -28,7 +28,7 @@ const isNewSetting = (part: (typeof SETTING_PARTS)[number]) => {
  * at its next start. So these are stored only where every instance knows them.
  */
 export const NEW_SETTINGS = SETTING_PARTS.filter(isNewSetting)
-export const NEW_RULE_FIELDS = RULE_FIELD_NAMES.filter((name) => RULE_FIELDS[name].isNew)
+export const NEW_RULE_FIELDS = OWN_FIELDS.filter((name) => RULE_FIELDS[name].isNew)
 /** The same by the names under which instances say that they know them. */
 export const NEW_NAMES: readonly string[] = [
   ...NEW_SETTINGS,

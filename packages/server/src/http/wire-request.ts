@@ -23,9 +23,9 @@ const SENT = (Object.entries(WIRE_NAMES) as [string, RequestField | null][]).fil
   (entry): entry is [string, RequestField] => entry[1] !== null && entry[1] !== 'subject',
 )
 
-/** A check's fields; those that a route has besides must be taken out before. */
-export function readCheck(body: Body, prefix = ''): WireRequest {
-  refuseUnknown(body, REQUEST_FIELD_NAMES, prefix)
+/** A check's fields; those that a route has besides, `also`, must be taken out before. */
+export function readCheck(body: Body, prefix = '', also: readonly string[] = []): WireRequest {
+  refuseUnknown(body, [...REQUEST_FIELD_NAMES, ...also], prefix)
   const { namespace } = body
   if (namespace !== undefined && typeof namespace !== 'string')
     throw badField(`${prefix}namespace`, `is ${quote(namespace)}; expected a text`)
@@ -44,12 +44,14 @@ function readSubject(body: Body, prefix: string): unknown {
   if (subject !== undefined)
     throw badField(`${prefix}subject`, 'goes without scope and identifier; give one of them')
   if (typeof scope !== 'string')
-    throw badField(`${prefix}scope`, `is ${quote(scope)}; expected a text such as "user"`)
+    throw badField(`${prefix}scope`, `${isWhat(scope)}; expected a text such as "user"`)
   if (scope === 'global' && identifier === undefined) return {}
   if (typeof identifier !== 'string')
-    throw badField(`${prefix}identifier`, `is ${quote(identifier)}; expected a text`)
+    throw badField(`${prefix}identifier`, `${isWhat(identifier)}; expected a text`)
   return Object.fromEntries([[scope, identifier]])
 }
+
+const isWhat = (value: unknown) => (value === undefined ? 'is missing' : `is ${quote(value)}`)
 
 export const MOST_CHECKS = 1000
 
@@ -64,21 +66,45 @@ export function readInclude(stated: unknown, inQuery: string | undefined): reado
   return words as readonly Include[]
 }
 
-/** The checks of a batch, each with its fields read. */
-export function readBatch(body: Body): WireRequest[] {
+/**
+ * The checks of a batch, each read and given to `use`; throws with every one that is refused. A fault's
+ * field is `checks[2].cost`.
+ */
+export function readBatch<T>(body: Body, use: (check: WireRequest, prefix: string) => T): T[] {
   refuseUnknown(body, ['checks', 'include'])
   const { checks } = body
-  if (!Array.isArray(checks)) throw badField('checks', `is ${quote(checks)}; expected a list`)
+  if (!Array.isArray(checks)) throw badField('checks', `${isWhat(checks)}; expected a list`)
   if (checks.length > MOST_CHECKS)
     throw badField('checks', `has ${checks.length} checks; expected ${MOST_CHECKS} at most`)
-  return checks.map((check: unknown, i) => {
-    if (isBody(check)) {
-      if (check['include'] !== undefined)
-        throw badField(`checks[${i}].include`, 'goes with the whole batch, beside checks')
-      return readCheck(check, `checks[${i}].`)
+  const refused: ServiceError[] = []
+  const read = checks.flatMap((check: unknown, i) => {
+    try {
+      return [use(readBatched(check, i), `checks[${i}].`)]
+    } catch (error) {
+      const said = inWireWords(error, `checks[${i}].`)
+      if (!(said instanceof ServiceError)) throw said
+      refused.push(said)
+      return []
     }
-    throw badField(`checks[${i}]`, `is ${quote(check)}; expected an object`)
   })
+  if (refused[0] !== undefined) throw withFaults(refused[0], refused)
+  return read
+}
+
+function readBatched(check: unknown, i: number): WireRequest {
+  if (!isBody(check)) throw badField(`checks[${i}]`, `is ${quote(check)}; expected an object`)
+  if (check['include'] !== undefined)
+    throw badField(`checks[${i}].include`, 'goes with the whole batch, beside checks')
+  return readCheck(check, `checks[${i}].`)
+}
+
+function withFaults({ code, message, field }: ServiceError, all: readonly ServiceError[]) {
+  const faults = all.map((one) => {
+    const where = one.field ?? 'checks'
+    const isNamed = one.message.startsWith(`${where} `)
+    return { field: where, message: isNamed ? one.message.slice(where.length + 1) : one.message }
+  })
+  return new ServiceError(code, message, { ...(field === undefined ? {} : { field }), faults })
 }
 
 /** Amounts for giving back and settling, where 0 is an amount: `cost`, `costs`, or neither. */

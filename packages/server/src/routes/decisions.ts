@@ -6,16 +6,15 @@ import {
   isoTime,
   type LimitBody,
   printLimitDecision,
-  propertiesOf,
+  type RequestBody,
   type RouteIdsOf,
   type Routes,
-  routeOf,
 } from '@sluice/contract'
 import type { Request } from '@sluice/limiter'
 import type { DecisionRecord, Undone } from '@sluice/limiter/transport'
 import type { Decisions } from '../decisions.js'
 import { ServiceError } from '../error-codes.js'
-import { type Body, badField, optionalText, refuseUnknown, requiredText } from '../http/body.js'
+import { type Body, badField } from '../http/body.js'
 import type { Call, Handlers, Reply } from '../http/route.js'
 import { answerOf, statusOf } from '../http/wire-answer.js'
 import {
@@ -55,8 +54,8 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
   const tenantOfSealed = (call: Caller, stated: string | undefined, sealed: string): Tenant =>
     tenantOf(call, stated ?? vouchers.namespaceOf(sealed) ?? undefined)
 
-  const single = (call: Caller, fields: Body): Asked => {
-    const { request, namespace } = readCheck(fields)
+  const single = (call: Caller, fields: Body, also: readonly string[] = []): Asked => {
+    const { request, namespace } = readCheck(fields, '', also)
     return { request: withKey(request, call), tenant: tenantOf(call, namespace) }
   }
 
@@ -85,7 +84,10 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
   /** A check with what its answer is to have. */
   const checkOf = (call: CheckCall) => {
     const { include, ...fields } = call.body()
-    return { asked: single(call, fields), include: readInclude(include, call.query().include) }
+    return {
+      asked: single(call, fields, ['include']),
+      include: readInclude(include, call.query().include),
+    }
   }
 
   /** What goes wrong with one check of a batch after all were found good is that one's answer. */
@@ -115,16 +117,14 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
   }
 
   /** The hold that was given, or a caller's own id with whom and what it is for; null: not one of ours. */
-  const holdOf = (call: Caller, body: Body) => {
-    const sealed = requiredText(body, 'hold', 'what a check answered as hold')
-    const isOwn = ['subject', 'scope', 'resource'].some((field) => body[field] !== undefined)
-    if (isOwn) {
+  const holdOf = (call: Caller, body: RequestBody<'renew'>) => {
+    const { hold, namespace, ...own } = body
+    if (Object.keys(own).length > 0) {
       const { request, tenant } = single(call, body)
       return { limiter: tenant.limiter, hold: request as Request & { holdId: string } }
     }
-    refuseUnknown(body, ['namespace', 'hold'])
-    const { limiter } = tenantOfSealed(call, optionalText(body, 'namespace'), sealed)
-    return { limiter, hold: vouchers.openHold(limiter, sealed) }
+    const { limiter } = tenantOfSealed(call, namespace, hold)
+    return { limiter, hold: vouchers.openHold(limiter, hold) }
   }
 
   return inWords({
@@ -138,13 +138,9 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
         )
       const body = call.body()
       const include = readInclude(body.include, call.query().include)
-      const checks = readBatch(body).map(({ request, namespace }, i): Asked => {
-        const tenant = tenantOf(call, namespace, `checks[${i}].`)
-        try {
-          tenant.limiter.validate(request)
-        } catch (error) {
-          throw inWireWords(error, `checks[${i}].`)
-        }
+      const checks = readBatch(body, ({ request, namespace }, prefix): Asked => {
+        const tenant = tenantOf(call, namespace, prefix)
+        tenant.limiter.validate(request)
         return { request, tenant }
       })
       const results = await Promise.all(checks.map((one, i) => decideOne(one, i, call, include)))
@@ -153,16 +149,17 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
 
     async quota(call) {
       const { asked, include } = checkOf(call)
+      // Asking takes nothing anyway, so the library would not look at dry_run.
+      asked.tenant.limiter.validate(asked.request)
       const decision = await peek(asked)
       const body = answerOf(decision, vouchers, kindOf(include, asked))
       return { status: 200, headers: headersOf(decision), body }
     },
 
     async refund(call) {
-      const body: Body = call.body()
-      const receipt = optionalText(body, 'receipt')
-      const { receipt: _receipt, ...fields } = body
-      refuseForRefund(call, body)
+      const body = call.body()
+      const { receipt, ...fields } = body
+      refuseKey(call)
       if (receipt === undefined) {
         requireRole(call.caller, 'operator')
         const asked = single(call, fields)
@@ -171,7 +168,7 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
       }
       const amounts = readAmounts(body)
       const { cost: _cost, costs: _costs, ...rest } = fields
-      const names = ['subject', 'scope', 'identifier'].some((field) => rest[field] !== undefined)
+      const names = [rest.subject, rest.scope, rest.identifier].some((one) => one !== undefined)
       const { request, namespace } = readCheck(names ? rest : { ...rest, subject: {} })
       const tenant = tenantOfSealed(call, namespace, receipt)
       const refunded = await once(() => vouchers.refund(tenant.limiter, receipt, amounts))
@@ -181,10 +178,7 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
     },
 
     async reset(call) {
-      const body: Body = call.body()
-      refuseUnknown(body, Object.keys(propertiesOf(routeOf('reset').body!)))
-      const rule = optionalText(body, 'rule')
-      const { rule: _rule, ...fields } = body
+      const { rule, ...fields } = call.body()
       const { request, namespace } = readCheck(fields)
       const { limiter } = tenantOf(call, namespace)
       const count = done(await limiter.changes.reset(request.subject ?? {}, rule))
@@ -206,13 +200,12 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
     },
 
     async renew(call) {
-      const body: Body = call.body()
+      const body = call.body()
       const { limiter, hold } = holdOf(call, body)
       const expiry = hold === null ? null : done(await limiter.changes.renew(hold))
       if (expiry === null)
         throw new ServiceError('lost', 'the hold is not held any more', { field: 'hold' })
-      const given = body['hold'] as string
-      return { status: 200, body: { hold: given, hold_expires_at: isoTime(expiry) } }
+      return { status: 200, body: { hold: body.hold, hold_expires_at: isoTime(expiry) } }
     },
 
     async release(call) {
@@ -222,11 +215,11 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
     },
 
     async explain(call) {
-      const { normalize, ...fields }: Body = call.body()
+      const { normalize, ...fields } = call.body()
       const asked = single(call, fields)
       const { request, tenant } = asked
       const explained = await tenant.limiter.explain(
-        normalize === undefined ? request : { ...request, normalize: normalize as boolean },
+        normalize === undefined ? request : { ...request, normalize },
       )
       const { resource, isNormalized, applied, setAside, absentScopes, tiers, cost } = explained
       const decision = explained.decision as unknown as DecisionRecord
@@ -280,9 +273,7 @@ function unknown(field: string): ServiceError {
 }
 
 /** What a refund would not heed must not be asked for. */
-function refuseForRefund({ headers }: Caller, body: Body): void {
-  for (const field of ['dry_run', 'idempotency_key', 'hold'])
-    if (body[field] !== undefined) throw badField(field, 'does not go with a refund')
+function refuseKey({ headers }: Caller): void {
   if (headers['x-idempotency-key'] !== undefined)
     throw badField('X-Idempotency-Key', 'does not go with a refund; a receipt is honoured once')
 }

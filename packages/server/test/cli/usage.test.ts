@@ -137,6 +137,7 @@ describe('help', () => {
       "
       closed  thrown by the library
         The limiter was closed.
+        do: Make a new limiter, or close it after its last request.
       [0]
       "
     `)

@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-full-'))
 const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=120m', 'tmpfs', folder])
 const isMounted = mounted.status === 0
 
-describe.skipIf(!isMounted)('on a full disk', () => {
+describe.skipIf(!isMounted)('on a full disk (skipped where no disk can be mounted)', () => {
   afterAll(() => {
     if (isMounted) spawnSync('umount', [folder])
     rmSync(folder, { recursive: true, force: true })

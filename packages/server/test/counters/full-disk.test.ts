@@ -30,7 +30,7 @@ function fill(): void {
 }
 
 // Mounting needs root; elsewhere the disk cannot be made full.
-describe.skipIf(!isMounted)('on a full disk', () => {
+describe.skipIf(!isMounted)('on a full disk (skipped where no disk can be mounted)', () => {
   afterAll(() => {
     if (isMounted) spawnSync('umount', [disk])
     rmSync(disk, { recursive: true, force: true })

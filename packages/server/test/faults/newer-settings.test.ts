@@ -49,6 +49,10 @@ describe('what the previous release cannot read', () => {
       const patch = (fields: object) =>
         admin(control!.process, 'PATCH', path, fields, { 'If-Match': '*' })
       expect((await patch({ labels: { team: 'x' } })).body.error?.code).toBe('older_instances')
+      // A rule as it was answered has defaults of fields that the others do not know.
+      const { body: rule } = await admin(control!.process, 'GET', path)
+      const replace = { 'If-Match': '*' }
+      expect((await admin(control!.process, 'PUT', path, rule, replace)).status).toBe(200)
       expect((await patch({ description: `${i}`, message: null })).status).toBe(200)
       const document = { ...upgradeDocument(), default_rule: { ...DEFAULT, message: 'x' } }
       expect((await putDocument(control!.process, document)).body.error?.field).toBe('message')

@@ -29,6 +29,7 @@ import {
   RULE_FIELD_NAMES,
   RULE_FIELDS,
 } from '@sluice/limiter/transport'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RedisServer } from '../../../limiter/test/redis/servers.js'
@@ -272,6 +273,20 @@ describe.each(OWN_FIELDS)('the field %s', (field) => {
   )
 })
 
+/** The fields of a rule in the release before this one: replaced by this release's when the next is begun. */
+const PREVIOUS_RELEASE: readonly string[] =
+  `scope value tier resource methods limits tiers additive unit enabled shadow rollout failure_mode reach
+  shards lease description`.split(/\s+/)
+
+function isRead(document: object): boolean {
+  try {
+    RuleSet.compile(document)
+    return true
+  } catch {
+    return false
+  }
+}
+
 describe('every field', () => {
   const schema = rulesFileSchema() as {
     $defs: { rule: { properties: Record<string, { description?: string }> } }
@@ -295,6 +310,33 @@ describe('every field', () => {
     expect(Object.keys(propertiesOf(routeOf('getRule').answer!))).toEqual(
       expect.arrayContaining([...OWN_FIELDS]),
     )
+  })
+
+  it('that the previous release does not know is marked new, and in the notes on upgrading', () => {
+    const known = [...OWN_FIELDS, 'tiers'].filter((name) => PREVIOUS_RELEASE.includes(name))
+    expect(known.toSorted()).toEqual(PREVIOUS_RELEASE.toSorted())
+    const notes = readFileSync(
+      new URL('../../../../docs/operate/service.md', import.meta.url),
+      'utf8',
+    )
+    for (const name of RULE_FIELD_NAMES) {
+      const isNew = !PREVIOUS_RELEASE.includes(name)
+      // Else it is stored while instances run that cannot read the rule, and lose it.
+      expect([name, RULE_FIELDS[name].isNew]).toEqual([name, isNew])
+      if (isNew) expect(notes).toContain(`\`${name}\``)
+    }
+  })
+
+  it.each(RULE_FIELD_NAMES)('as the reader takes it is as the schema has it: %s', (name) => {
+    const printed = rulesFileSchema() as { $defs: object }
+    const accepts = new Ajv2020({ strict: false }).compile(printed)
+    const texts = [1, 63, 64, 65, 100, 101, 500, 501, 1000, 5000].map((n) => 'a'.repeat(n))
+    const odd = ['', 'a b', 'a:b', 'a\n', '-', '😀', 0, 1, -1, 0.5, 99, 101, 1024, 1025, 1e9, true]
+    const values = [...texts, ...odd, false, null, [], ['a'], ['GET'], {}, { a: 'b' }, { a: 1 }]
+    for (const value of [...values, OTHER[name as OwnField], ['x'.repeat(64)], { 'a:b': 'c' }]) {
+      const document = documentOf({ ...BASE, [name]: value } as RuleInput)
+      if (isRead(document)) expect([value, accepts(document)]).toEqual([value, true])
+    }
   })
 
   it('is refused by rules that cannot have it', () => {

@@ -155,6 +155,11 @@ describe('an answer', () => {
       'include[0]',
       'include[0] is "limit"; expected limits or receipt',
     ])
+    expect(await refused('/v1/check', { ...someone(), inclued: ['limits'] })).toEqual([
+      400,
+      'inclued',
+      'inclued is unknown; did you mean "include"?',
+    ])
     expect(await refused('/v1/check?include=all', someone())).toEqual([
       400,
       'include[0]',

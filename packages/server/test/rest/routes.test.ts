@@ -227,6 +227,22 @@ describe('POST /v1/check/batch', () => {
       const answer = await post('/v1/check/batch', { checks: [good, good, bad] })
       expect([answer.status, answer.body.error.field]).toEqual([400, 'checks[2].cost'])
     }
+    const checks = [{ ...good, cost: 0 }, good, 5, { ...good, includ: [] }, {}]
+    const { error } = (await post('/v1/check/batch', { checks })).body
+    expect(error).toEqual({
+      code: 'bad_request',
+      field: 'checks[0].cost',
+      message: 'checks[0].cost is 0; expected a whole number from 1 to 100000',
+      faults: [
+        { field: 'checks[0].cost', message: 'is 0; expected a whole number from 1 to 100000' },
+        { field: 'checks[2]', message: 'is 5; expected an object' },
+        { field: 'checks[3].includ', message: 'is unknown' },
+        {
+          field: 'checks[4].subject',
+          message: 'is missing; expected an object such as {"user": "ada"}',
+        },
+      ],
+    })
     const { body } = await post('/v1/quota', good)
     expect(body.remaining).toBe(3)
   })

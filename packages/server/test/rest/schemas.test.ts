@@ -1,7 +1,9 @@
+import { ROUTE_IDS, type RouteId, routeOf } from '@sluice/contract'
 import { createLimiter } from '@sluice/limiter'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readCheck } from '../../src/http/wire-request.js'
+import { startService, type TestService } from '../service.js'
 import { isAllowedBody } from './true-to-openapi.js'
 
 const limiter = createLimiter({ rules: { a: { scope: 'user', limits: '10/s' } } })
@@ -29,12 +31,14 @@ const fields = {
   hold: mostly(texts),
   other: fc.constant(1),
 }
-type Field = keyof typeof fields
 
 /** A few of the fields at a time, so that some bodies are good. */
-const bodies = fc
-  .tuple(fc.record(fields), fc.subarray(Object.keys(fields) as Field[], { maxLength: 3 }))
-  .map(([all, kept]) => Object.fromEntries(kept.map((field) => [field, all[field]])))
+function bodiesOf(fields: Record<string, fc.Arbitrary<unknown>>) {
+  return fc
+    .tuple(fc.record(fields), fc.subarray(Object.keys(fields), { maxLength: 3 }))
+    .map(([all, kept]) => Object.fromEntries(kept.map((field) => [field, all[field]])))
+}
+const bodies = bodiesOf(fields)
 
 describe('the schema of a check', () => {
   it('allows whatever the reader accepts', () => {
@@ -68,5 +72,68 @@ describe('the schema of a check', () => {
       }),
       { numRuns: 20_000 },
     )
+  })
+})
+
+/** What is decided, or given back: a handler says whether fields go together. */
+const handled = ROUTE_IDS.filter((id) => {
+  const { kind, body } = routeOf(id)
+  return kind === 'decision' && body !== null && id !== 'check'
+})
+
+describe('the schema of a body that is decided on', () => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startService({ rules: 'rules: { a: { scope: user, limits: 10/s } }\n' })
+  })
+  afterAll(() => service.stop())
+
+  const included = fc.constantFrom([], ['limits'], ['receipt', 'limits'], ['limit'], 'limits')
+  /** Fields that a route has besides those of a check. */
+  type Fields = Record<string, fc.Arbitrary<unknown>>
+  const more: Partial<Record<RouteId, Fields>> = {
+    quota: { include: mostly(included) },
+    reserve: { include: mostly(included) },
+    refund: { receipt: mostly(texts) },
+    reset: { rule: mostly(fc.constantFrom('a', 'b')) },
+    explain: { normalize: mostly(fc.boolean()) },
+  }
+  /** Fields of routes that have none of a check's. */
+  const others: Partial<Record<RouteId, Fields>> = {
+    checkBatch: {
+      checks: mostly(fc.array(fc.oneof({ weight: 9, arbitrary: bodies }, odd), { maxLength: 2 })),
+      include: mostly(included),
+      other: odd,
+    },
+    settle: {
+      reservation: mostly(texts),
+      namespace: mostly(fc.constant('default')),
+      cost: fields.cost,
+      costs: fields.costs,
+      other: odd,
+    },
+  }
+  /** Of what is allowed: it depends on the rules, or on two fields together. */
+  const TOGETHER =
+    /identifier|surrogate|give one of them|IPv4 or IPv6|costs.requests|not a scope of the rules|(scope|subject) is missing|the name of a rule|what was really used|hold is longer|from 1 to|not served/
+
+  it.each(handled)('agrees with what %s takes', async (id) => {
+    const { path } = routeOf(id)
+    const all = others[id] ?? { ...fields, ...more[id] }
+    let accepted = 0
+    await fc.assert(
+      fc.asyncProperty(bodiesOf(all), async (body) => {
+        const isAllowed = isAllowedBody(path, JSON.parse(JSON.stringify(body)))
+        const { status, body: answer } = await service.post(path, body)
+        expect(status).toBeLessThan(500)
+        const said = [body, answer.error?.message]
+        if (status !== 400) {
+          accepted++
+          expect([...said, isAllowed]).toEqual([...said, true])
+        } else if (isAllowed) expect(said[1]).toMatch(TOGETHER)
+      }),
+      { numRuns: 1500 },
+    )
+    expect(accepted).toBeGreaterThan(10)
   })
 })

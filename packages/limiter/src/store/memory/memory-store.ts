@@ -89,10 +89,9 @@ export class MemoryStore implements Store {
       const table = this.#locateUsed(rule.family, value, now)
       if (table === null || table.refunds.isVoid(verdicts[DECIDED_AT]!)) return 0
       limit.prepare(now)
-      table.settle(now)
       const since = table.refunded(table.a, table.b, column) - verdicts[at + GIVEN_BACK]!
       const [mark, rest] = [verdicts[at + MARK]!, verdicts[at + MARK_REST]!]
-      const given = table.change(column, (full, beside) =>
+      const given = table.change(column, now, (full, beside) =>
         refund(full, 0, numbers, amount, now, mark, rest, takenUnder, since, beside),
       )
       if (given > 0 && numbers.kind === BUCKET) table.noteRefund(column, given, now)
@@ -108,8 +107,7 @@ export class MemoryStore implements Store {
       if (table === null) return 0
       const { numbers, column } = limit
       limit.prepare(now)
-      table.settle(now)
-      const given = table.change(column, (full, beside) =>
+      const given = table.change(column, now, (full, beside) =>
         grant(full, 0, numbers, amount, now, beside),
       )
       if (given > 0) table.noteRefund(column, amount, now)
@@ -124,8 +122,9 @@ export class MemoryStore implements Store {
       const table = this.#tables.locate(rule.family, value, now)
       const { numbers, column } = limit
       limit.prepare(now)
+      // What is taken may need a log.
       table.settle(now)
-      const taken = table.change(column, (full, beside) =>
+      const taken = table.change(column, now, (full, beside) =>
         charge(full, 0, numbers, amount, now, beside),
       )
       if (numbers.kind === BUCKET) table.noteDebt(column, numbers, now)
@@ -143,7 +142,7 @@ export class MemoryStore implements Store {
 
   /**
    * The value's row; null where nothing is used, so that nothing can be given back. Whether there is an empty
-   * row makes no difference then, and none is made: exports would not have it, since it is not written.
+   * row makes no difference then.
    */
   #locateUsed(family: Family, value: string, now: number): Table | null {
     const table = this.#tables.locate(family, value, now)
@@ -155,11 +154,12 @@ export class MemoryStore implements Store {
     for (const { family, value } of rows) {
       const table = this.#locateUsed(family, value, now)
       if (table === null) continue
-      table.settle(now)
       let used = 0
       for (const [column, { sample }] of family.columns.entries()) {
         sample.prepare(now)
-        used += table.change(column, (full, beside) => reset(full, 0, sample.numbers, now, beside))
+        used += table.change(column, now, (full, beside) =>
+          reset(full, 0, sample.numbers, now, beside),
+        )
         table.noteRefund(column, RESET, now)
       }
       if (used > 0) {

@@ -23,7 +23,7 @@ export function restartRow(table: Table, family: Family, now: number): void {
   table.settle(now)
   for (const [column, { sample }] of family.columns.entries()) {
     sample.prepare(now)
-    table.change(column, (full, beside) => {
+    table.change(column, now, (full, beside) => {
       restart(full, 0, sample.numbers, now, beside)
       return 1
     })

@@ -141,12 +141,20 @@ export class Table {
 
   /**
    * Changes a column of the located row: its numbers in full, as the algorithms know them, are given to
-   * `change`, and kept if that answers more than 0.
+   * `change`, and kept if that answers more than 0. Only then a blank becomes a row: one that is made or moved
+   * and not written would be in no export.
    */
-  change(column: number, change: (full: Float64Array, beside: Beside) => number): number {
+  change(
+    column: number,
+    now: number,
+    change: (full: Float64Array, beside: Beside) => number,
+  ): number {
     this.columns.unpack(column, this.numbers, this.row, this.#full)
     const changed = change(this.#full, this.beside(column))
-    if (changed > 0) this.columns.pack(column, this.#full, this.numbers, this.row)
+    if (changed > 0) {
+      this.settle(now)
+      this.columns.pack(column, this.#full, this.numbers, this.row)
+    }
     return changed
   }
 

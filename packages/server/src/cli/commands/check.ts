@@ -25,11 +25,12 @@ export const check = command('check', {
   options: [...REQUEST_OPTIONS, BY_FILE],
   run: async (run) => {
     const { args, options, globals } = run
-    const include = globals.json ? ['limits', 'receipt'] : ['limits']
-    const request = { ...readRequest(args[0], options), include }
+    const request = readRequest(args[0], options)
+    // In the query, which servers of the previous release ignore: they answer everything.
+    const query = { include: globals.json ? 'limits,receipt' : 'limits' }
     const decider: Answerer<'check'> =
       options.rules === undefined ? run.client : await OfflineDecider.by(options.rules, run)
-    const { body } = await decider.call('check', { body: request })
+    const { body } = await decider.call('check', { query, body: request })
     const outcome: Cell = { text: outcomeOf(body), style: body.allowed ? 'green' : 'red' }
     return {
       json: body,

@@ -1,5 +1,5 @@
 /** `sluice help`: of a command what it takes, of an error code what it means and what to do. */
-import { ERROR_CODES } from '@sluice/contract'
+import { ERROR_CODES, LIBRARY_REMEDIES } from '@sluice/contract'
 import { ERROR_CODES as LIBRARY_CODES } from '@sluice/limiter'
 import { nearest, quote } from '@sluice/limiter/transport'
 import type { Command } from 'commander'
@@ -11,7 +11,8 @@ interface Known {
   readonly meaning: string
   /** Null: it is thrown by the library, never sent. */
   readonly status: number | null
-  readonly remedy: string | null
+  readonly remedy: string
+  readonly retryable?: true
 }
 
 export const help = command('help', {
@@ -28,11 +29,12 @@ export const help = command('help', {
     const code = words.join(' ')
     const known = codes().get(code)
     if (known === undefined) throw unknown(code, program)
-    const { status, meaning, remedy } = known
+    const { status, meaning, remedy, retryable = false } = known
     const where = status === null ? 'thrown by the library' : `HTTP ${status}`
     const head = `${terminal.paintData('bold', code)}  ${where}\n  ${meaning}\n`
-    const action = remedy === null ? '' : `  ${terminal.paintData('cyan', 'do:')} ${remedy}\n`
-    return { json: { code, ...known }, data: head + action }
+    const action = `  ${terminal.paintData('cyan', 'do:')} ${remedy}\n`
+    const again = retryable ? '  retryable: certainly nothing was done, it may be sent again\n' : ''
+    return { json: { code, ...known }, data: head + action + again }
   },
 })
 
@@ -47,8 +49,9 @@ function commandAt(program: Command, words: readonly string[]): Command | null {
 
 function codes(): Map<string, Known> {
   const all = new Map<string, Known>()
+  const remedies: Readonly<Record<string, string>> = LIBRARY_REMEDIES
   for (const [code, meaning] of Object.entries(LIBRARY_CODES))
-    all.set(code, { status: null, meaning, remedy: null })
+    all.set(code, { status: null, meaning, remedy: remedies[code] ?? '' })
   for (const [code, known] of Object.entries(ERROR_CODES)) all.set(code, known)
   return all
 }

@@ -1,6 +1,8 @@
 /** `sluice rules plan`, `diff`, `apply` and `export`: whole sets of rules, between files and a server. */
+import { printable } from '../../rules-file/print-faults.js'
 import { command } from '../command.js'
 import { EXIT } from '../exit-codes.js'
+import type { Globals } from '../globals.js'
 import type { AnswerOf } from '../operation.js'
 import {
   canonicalDocument,
@@ -27,6 +29,7 @@ export const plan = command('plan', {
     const { etag } = await servedDocument(client, wanted.namespace)
     const planned = await putDocument(client, wanted, etag, true)
     const { changes } = planned
+    sayWarnings(planned, globals, terminal)
     if (changes.length === 0) return { json: planned, words: 'Nothing would change.' }
     const words = `${countChanges(changes)}. To apply: sluice rules apply ${wanted.name}`
     return { json: planned, data: printPlan(changes, terminal), words, exit: EXIT.no }
@@ -72,6 +75,7 @@ export const apply = command('apply', {
     const wanted = await readDocument(file, globals, terminal)
     const { etag } = await servedDocument(client, wanted.namespace)
     const planned = await putDocument(client, wanted, etag, true)
+    sayWarnings(planned, globals, terminal)
     if (planned.changes.length === 0) return { json: planned, words: 'Nothing to change.' }
     show({ data: printPlan(planned.changes, terminal) })
     await confirm(`Apply ${countChanges(planned.changes)} to ${client.name}?`)
@@ -80,6 +84,17 @@ export const apply = command('apply', {
     return { json: applied, words }
   },
 })
+
+/** What the server accepts and thinks is probably not meant. */
+function sayWarnings(
+  { warnings = [] }: AnswerOf<'applyDocument'>,
+  { json }: Globals,
+  terminal: Terminal,
+): void {
+  const head = terminal.paint('yellow', 'warning')
+  for (const { field, message } of json ? [] : warnings)
+    terminal.say(`${head} ${printable(field)} ${printable(message)}\n`)
+}
 
 export const exported = command('export', {
   operation: 'getDocument',

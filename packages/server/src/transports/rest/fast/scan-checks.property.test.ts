@@ -185,7 +185,7 @@ describe('the scanner of checks', () => {
         accepted++
         const body = parseBody(Buffer.from(text))
         expect(scanner.include).toBe(bitsOf(readInclude(body['include'], undefined)))
-        const expected = readBatch(body).map(({ request }) => request)
+        const expected = readBatch(body, ({ request }) => request)
         for (const request of expected) limiter.validate(request)
         expect(requests).toEqual(expected)
         expect(requests.length).toBeLessThanOrEqual(4)
