@@ -60,9 +60,3 @@ export function optionalText(body: Body, field: string): string | undefined {
   if (value === undefined || typeof value === 'string') return value
   throw badField(field, `is ${quote(value)}; expected a text`)
 }
-
-export function requiredText(body: Body, field: string, what: string): string {
-  const text = optionalText(body, field)
-  if (text !== undefined) return text
-  throw badField(field, `is missing; expected ${what}`)
-}

@@ -100,13 +100,13 @@ const list = command('list', {
 })
 
 /** Fields that have a column of their own. */
-const IN_COLUMNS: readonly OwnField[] = ['scope', 'value', 'resource', 'methods', 'limits']
+const IN_COLUMNS = new Set<OwnField>(['scope', 'value', 'resource', 'methods', 'limits'])
 
 /** What is not as it usually is, besides what is for people only. */
 function notesOf(rule: Rule): string {
   const noted = OWN_FIELDS.filter(
     (name) =>
-      !IN_COLUMNS.includes(name) &&
+      !IN_COLUMNS.has(name) &&
       RULE_FIELDS[name].effect !== 'shown' &&
       rule[name] !== undefined &&
       !isDeepStrictEqual(rule[name], printDefault(name)) &&
