@@ -114,7 +114,7 @@ export const ERROR_CODES = {
     meaning:
       'The rule or document has a field that running instances of an older release cannot read. Nothing was changed.',
     remedy:
-      'Replace these instances first (`GET /readyz` lists them), or leave the field out. An instance that was stopped is forgotten after 10 s.',
+      'Replace these instances first (`GET /readyz` marks them as `older`), or leave the field out. An instance that was stopped is forgotten after 10 s.',
   },
   rules_from_file: {
     status: 409,

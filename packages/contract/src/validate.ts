@@ -3,7 +3,14 @@
  * from 1 to 1000`. It knows the keywords that the contracts use; a test finds others. Which fields go together
  * (`anyOf` and `oneOf` beside a type) the handler says.
  */
-import { didYouMean, hasControlCharacters, list, parseTime, quote } from '@sluice/limiter/transport'
+import {
+  didYouMean,
+  hasControlCharacters,
+  lengthOf,
+  list,
+  parseTime,
+  quote,
+} from '@sluice/limiter/transport'
 import { propertiesOf, type TSchema } from './schema.js'
 
 export interface SchemaFault {
@@ -130,7 +137,7 @@ function textFaults(node: Node, value: string, path: string): SchemaFault[] {
   const fault = (message: string) => [{ field: path, message }]
   if (value.length < minLength) return fault('is empty')
   // Characters, as JSON Schema counts them.
-  if (value.length > maxLength && [...value].length > maxLength)
+  if (value.length > maxLength && lengthOf(value) > maxLength)
     return fault(`is longer than ${maxLength} characters`)
   if (format === 'date-time' && Number.isNaN(parseTime(value))) return [wrong(node, value, path)]
   if (pattern === undefined || new RegExp(pattern).test(value)) return []

@@ -67,6 +67,7 @@ export {
   BUILT_IN_SCOPES,
   hasControlCharacters,
   LONGEST_VALUE,
+  lengthOf,
   METHOD,
   NAME,
   NAMESPACE,

@@ -228,12 +228,13 @@ function readyNow(tenants: Tenants, backing: Backing, supply: Supply): Readiness
     ...(planes.length === 0
       ? {}
       : {
-          planes: planes.map(({ instance, host, revision, lag, seen }) => ({
+          planes: planes.map(({ instance, host, revision, lag, seen, isOlder }) => ({
             instance,
             host,
             revision,
             lag_seconds: lag,
             seen_seconds: seen,
+            ...(isOlder ? { older: true as const } : {}),
           })),
         }),
   }

@@ -15,13 +15,21 @@ import { route } from './route.js'
 
 const operating = { method: 'GET', kind: 'operating', takesAnyQuery: true } as const
 
-const Plane = object({
-  instance: text('One process.'),
-  host: text('The machine it runs on.'),
-  revision: number('In force there.'),
-  lag_seconds: seconds('For how long it has known of a newer one.'),
-  seen_seconds: seconds('How long ago it said so.'),
-})
+const Plane = object(
+  {
+    instance: text('One process.'),
+    host: text('The machine it runs on.'),
+    revision: number('In force there.'),
+    lag_seconds: seconds('For how long it has known of a newer one.'),
+    seen_seconds: seconds('How long ago it said so.'),
+  },
+  {
+    older: literal(
+      true,
+      'Of an older release: rules with fields that are new in this one are not in force there.',
+    ),
+  },
+)
 
 const Readiness = named(
   'Readiness',

@@ -33,18 +33,3 @@ it('a row that was above its limit is counted on here from a full one', async ()
   const decision = await limiter.check({ subject: { user: 'ada' } })
   expect(decision).toMatchObject({ allowed: true, degraded: true, used: 7, remaining: 3 })
 })
-
-it('a row that was seen is known to those who only ask, and is not used by that', async () => {
-  const sightings = new Sightings()
-  sightings.note(RULE!, 'ada', 40, 0, OWING, FIRST_VERDICT)
-  const store = new LocalFallback({ sightings, instances: new Instances(1), storeTime: (us) => us })
-  const limiter = createLimiter({ rules: RULES, store, clock: () => START_MS + 4000 })
-  for (let i = 0; i < 2; i++)
-    expect(await limiter.peek({ subject: { user: 'ada' } })).toMatchObject({
-      allowed: true,
-      degraded: true,
-      used: 6,
-      remaining: 4,
-    })
-  expect(await limiter.peek({ subject: { user: 'eve' } })).toMatchObject({ used: 0, remaining: 10 })
-})

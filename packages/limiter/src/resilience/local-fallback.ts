@@ -143,8 +143,7 @@ export class LocalFallback implements Store {
     const sighting = this.#sightings.of(rule, value)
     const part = known?.part ?? this.#partOf(sighting)
     const row: LocalRow = { part, rule: this.#scaled.of(rule, part, key), isTold: false }
-    // Only asked for: a row is kept where what was seen of it must be known for the answer.
-    if (dryRun && (known !== undefined || sighting === undefined)) return row
+    if (dryRun) return row
     if (this.#rows.size >= MOST_ROWS) this.#rows.delete(this.#rows.keys().next().value!)
     this.#rows.set(key, row)
     if (known === undefined && sighting !== undefined)

@@ -13,7 +13,7 @@ export const NAMESPACE = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 export const BUILT_IN_SCOPES = ['user', 'api_key', 'ip', 'org', 'global'] as const
 
 /** In characters, of which some are two units of a JavaScript string. */
-export const lengthOf = (text: string): number => [...text].length
+export const lengthOf = (text: string): number => Array.from(text).length
 
 export function hasControlCharacters(text: string): boolean {
   for (let i = 0; i < text.length; i++) {

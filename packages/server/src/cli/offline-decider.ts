@@ -81,7 +81,7 @@ export class OfflineDecider implements Answerer<Decided> {
       headers: {},
       rawHeaders: [],
       params: {},
-      query: (() => query) as Call['query'],
+      query: () => query,
       rawQuery: () => new URLSearchParams(),
       bytes: () => Buffer.from(JSON.stringify(body)),
       body: (() => body) as Call['body'],

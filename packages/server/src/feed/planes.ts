@@ -11,6 +11,8 @@ export interface Plane {
   readonly lag: number
   /** How long ago it said so, in seconds. */
   readonly seen: number
+  /** Of an older release: it cannot read what is new in this one. */
+  readonly isOlder: boolean
 }
 
 const EVERY_MS = 1000
@@ -90,7 +92,8 @@ export class Planes {
       }
       const { knows = [], ...said } = JSON.parse(fields[i + 1]!.slice(space + 1)) as Report
       knownBy.set(instance, knows)
-      planes.push({ instance, ...said, seen: Math.max(0, silentMs) / 1000 })
+      const isOlder = NEW_NAMES.some((name) => !knows.includes(name))
+      planes.push({ instance, ...said, seen: Math.max(0, silentMs) / 1000, isOlder })
     }
     planes.sort((a, b) => (a.instance < b.instance ? -1 : 1))
     return { planes, knownBy }

@@ -32,6 +32,11 @@ export const METRICS = {
     labels: ['instance', 'host'],
     help: 'For how long each of them has known of a newer revision.',
   },
+  plane_older: {
+    type: 'gauge',
+    labels: ['instance', 'host'],
+    help: '1 of an instance of an older release, where rules with fields that are new are not in force.',
+  },
   database_away: {
     type: 'gauge',
     labels: [],

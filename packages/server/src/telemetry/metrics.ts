@@ -36,6 +36,7 @@ export interface SupplyReading {
     readonly host: string
     readonly revision: number
     readonly lag: number
+    readonly isOlder: boolean
   }[]
   /** Null: there is none. */
   readonly isDatabaseAway: boolean | null
@@ -199,6 +200,12 @@ function addSupply(add: Add, { supply }: Readings): void {
     }))
   add('plane_revision', planes('revision'))
   add('plane_lag_seconds', planes('lag'))
+  add('plane_older', () =>
+    supply().planes.map(({ instance, host, isOlder }) => ({
+      labels: { instance, host },
+      value: isOlder ? 1 : 0,
+    })),
+  )
 }
 
 function* histograms(

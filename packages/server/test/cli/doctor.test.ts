@@ -137,6 +137,10 @@ describe('doctor', () => {
           'plane_lag_seconds',
           ...lags.map((n, i) => `{instance="i${i}",host="api-${i}"} ${n}`),
         ),
+        gauge(
+          'plane_older',
+          ...revisions.map((n, i) => `{instance="i${i}",host="api-${i}"} ${n === 40 ? 1 : 0}`),
+        ),
         gauge('usage_lost_total', `{where="instance"} ${away * 7}`),
       ].join('\n')
     const said: string[] = []
@@ -157,6 +161,8 @@ describe('doctor', () => {
       FAIL  api-1 (i1) is at revision 38 of 41 for 9.5 s
             fix: see its log
       warn  api-2 (i2) is at revision 40 of 41 for 0.2 s
+      warn  api-2 (i2) is of an older release: rules with new fields are not in force there
+            fix: replace it, or take these fields out (docs: Upgrading)
       warn  usage of 7 decisions was lost: it could not be sent
       [6]
       "

@@ -43,6 +43,9 @@ describe('what the previous release cannot read', () => {
         'older_instances',
         'message',
       ])
+      const { planes } = (await admin(control!.process, 'GET', '/readyz')).body
+      const older = planes.filter((plane: { older?: boolean }) => plane.older)
+      expect(older).toHaveLength(left)
       // Of a rule that is there, what the others can read is changed.
       const { items } = (await admin(control!.process, 'GET', '/v1/rules')).body
       const path = `/v1/rules/${items[0].id}`

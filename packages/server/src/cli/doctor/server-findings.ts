@@ -109,6 +109,12 @@ function* supplyFindings(samples: MetricSamples): IterableIterator<Finding> {
     const said = `${labels['host']} (${labels['instance']}) is at revision ${value} of ${newest}${since}`
     yield (lag ?? 0) > FAR_BEHIND_SECONDS ? fail(said, 'see its log') : warn(said)
   }
+  for (const { labels, value } of samples.of('sluice_plane_older'))
+    if (value === 1)
+      yield warn(
+        `${labels['host']} (${labels['instance']}) is of an older release: rules with new fields are not in force there`,
+        'replace it, or take these fields out (docs: Upgrading)',
+      )
   const lost = samples.sum('sluice_usage_lost_total') ?? 0
   if (lost > 0) yield warn(`usage of ${countOf(lost, 'decision')} was lost: it could not be sent`)
 }
