@@ -21,7 +21,7 @@ export function printValue(scope: string, value: string): string {
 export function describe(decision: DecisionRecord): string {
   const { top, allowed } = decision
   if (top === null) {
-    if (!allowed) return explainNo(decision)
+    if (!allowed) return explainDenial(decision)
     return decision.exempt ? 'allowed, exempt' : 'allowed, no rule applies'
   }
   const rule = `${top.rule.name} (${printLimit(top.limit.limit)})`
@@ -35,14 +35,14 @@ export function describe(decision: DecisionRecord): string {
 }
 
 /** What a caller who was refused is told: the rule's own message where a limit of it denies, else why. */
-export function tellNo(decision: DecisionRecord): string {
+export function denialMessage(decision: DecisionRecord): string {
   const { top, reason } = decision
   const isDenied = reason === 'limited' || reason === 'too_expensive'
-  return (isDenied ? top?.rule.rule.message : null) ?? explainNo(decision)
+  return (isDenied ? top?.rule.rule.message : null) ?? explainDenial(decision)
 }
 
 /** Why a caller is refused: `hello allows user ada 3 per 10s; next in 3.4 s`. */
-export function explainNo(decision: DecisionRecord): string {
+export function explainDenial(decision: DecisionRecord): string {
   const { top, entry, retryAfterMs } = decision
   if (top === null) {
     const { scope, reason } = entry!

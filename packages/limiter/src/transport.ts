@@ -17,7 +17,7 @@ export {
 } from './algorithms/verdict.js'
 export { REASONS, STATES } from './decision.js'
 export { DecisionRecord } from './decision-record.js'
-export { explainNo, printValue, printWait, tellNo } from './describe.js'
+export { denialMessage, explainDenial, printValue, printWait } from './describe.js'
 export { didYouMean, list, nearest, quote } from './faults.js'
 export { policyName } from './http/headers.js'
 export { canBeLeased } from './leases/leasable-rules.js'

@@ -7,9 +7,9 @@ import type { Decision, DecisionField } from '@sluice/limiter'
 import {
   DEGRADED_REASONS,
   type DecisionRecord,
+  denialMessage,
   REASONS,
   STATES,
-  tellNo,
 } from '@sluice/limiter/transport'
 import {
   count,
@@ -205,7 +205,9 @@ export const DECISION_FIELDS = {
   ),
   /** Last, since people read it. */
   error: field('stated', named('DenialError', object(errorFields)), (decision) =>
-    decision.allowed ? null : { code: decision.reason ?? 'limited', message: tellNo(decision) },
+    decision.allowed
+      ? null
+      : { code: decision.reason ?? 'limited', message: denialMessage(decision) },
   ),
 } satisfies Record<
   AnswerName<DecisionField> | 'hold_expires_at' | 'reservation' | 'error',

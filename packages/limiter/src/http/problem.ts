@@ -2,7 +2,7 @@
 import { STATUS, YES } from '../algorithms/verdict.js'
 import type { Reason } from '../decision.js'
 import type { DecisionRecord } from '../decision-record.js'
-import { tellNo } from '../describe.js'
+import { denialMessage } from '../describe.js'
 
 const TYPES = 'https://iana.org/assignments/http-problem-types#'
 
@@ -21,7 +21,7 @@ export function problemOf(decision: DecisionRecord): Problem {
   const reason = decision.reason ?? 'limited'
   const { retryAfterMs } = decision
   const common = {
-    detail: tellNo(decision),
+    detail: denialMessage(decision),
     reason,
     retry_after: retryAfterMs === null ? null : retryAfterMs / 1000,
   }

@@ -1,7 +1,7 @@
 /** What a rule tells callers whom it denies. */
 import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../../src/decision-record.js'
-import { tellNo } from '../../src/describe.js'
+import { denialMessage } from '../../src/describe.js'
 import { createLimiter, type Decision, type RuleInput, RuleSet } from '../../src/index.js'
 
 const MESSAGE = 'Please wait a moment, or ask for a higher limit.'
@@ -9,7 +9,7 @@ function limiterOf(rule: object, more: object = {}) {
   const few = { scope: 'user', limits: '1/h', message: MESSAGE, ...rule } as RuleInput
   return createLimiter({ rules: { few }, ...more })
 }
-const told = (decision: Decision) => tellNo(decision as unknown as DecisionRecord)
+const told = (decision: Decision) => denialMessage(decision as unknown as DecisionRecord)
 const ADA = { subject: { user: 'ada' } }
 
 describe('the message of a rule', () => {

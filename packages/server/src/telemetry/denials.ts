@@ -1,5 +1,5 @@
 /** Denials in the log: once a minute for each rule and subject, counted. Bounded, however many are denied. */
-import { type DecisionRecord, explainNo, printValue } from '@sluice/limiter/transport'
+import { type DecisionRecord, explainDenial, printValue } from '@sluice/limiter/transport'
 import type { Log } from './log.js'
 
 const MINUTE_MS = 60_000
@@ -40,7 +40,7 @@ export class Denials {
       const subject = printValue(scope, value)
       const code = decision.reason ?? 'limited'
       this.#counted.set(key, { namespace, rule, scope, subject, code, count: 0 })
-      this.#log.info(explainNo(decision), { code, namespace, rule, scope, subject, count: 1 })
+      this.#log.info(explainDenial(decision), { code, namespace, rule, scope, subject, count: 1 })
     }
   }
 

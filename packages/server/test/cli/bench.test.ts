@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Latencies } from '../../src/cli/load.js'
+import { Latencies } from '../../src/cli/bench-load.js'
 import { startService, type TestService } from '../service.js'
 import { run, shown } from './command.js'
 

@@ -3,10 +3,10 @@ import { availableParallelism } from 'node:os'
 import { quote } from '@sluice/limiter/transport'
 import { UsageError } from '../../config.js'
 import { isLoopbackHost } from '../../security/loopback.js'
+import { type LoadResult, RESOURCE, runLoad } from '../bench-load.js'
 import { command } from '../command.js'
 import { CommandError, EXIT } from '../exit-codes.js'
 import type { Globals } from '../globals.js'
-import { type LoadResult, RESOURCE, runLoad } from '../load.js'
 import type { ServerClient } from '../server-client.js'
 
 type Server = Pick<ServerClient, 'name' | 'url'>
