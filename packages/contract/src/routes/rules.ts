@@ -1,4 +1,4 @@
-/** Routes of rules: one by one, and all of a namespace as one document. */
+/** Routes of single rules and their versions. */
 import type { RuleInput } from '@sluice/limiter'
 import { LONGEST_LABEL, OWN_FIELDS, RULE_FIELDS } from '@sluice/limiter/transport'
 import { LABEL_PATTERN, whole as wholeText } from '../rules/names.js'

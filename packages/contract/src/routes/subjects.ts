@@ -1,4 +1,4 @@
-/** Routes of single subjects: effective limits, tiers, overrides, exemptions and blocks; and of costs. */
+/** Routes of single subjects: effective limits, tiers and overrides. */
 import { LIMIT_FIELD_NAMES, type LimitBody, limitSchemas } from '../decisions/limit-fields.js'
 import { limitLines, limitsInput } from '../rules/limit-schema.js'
 import {
