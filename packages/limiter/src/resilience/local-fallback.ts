@@ -101,9 +101,13 @@ export class LocalFallback implements Store {
       (i) => transaction.rules[i]!.rule.failureMode === 'local',
     )
     if (places.length === 0) return
+    const { dryRun } = transaction
     const rows = places.map((i) =>
-      this.#rowOf(transaction.rules[i]!, transaction.values[i]!, transaction.dryRun, now),
+      dryRun
+        ? this.#rowToAsk(transaction.rules[i]!, transaction.values[i]!)
+        : this.#rowOf(transaction.rules[i]!, transaction.values[i]!, now),
     )
+    const seen = dryRun ? places.flatMap((i, n) => this.#seenOf(transaction, i, rows[n]!, now)) : []
     const counted = places.filter((_, n) => rows[n]!.rule !== null)
     const hasNothing = places.some(
       (i, n) => rows[n]!.rule === null && !transaction.rules[i]!.shadow,
@@ -113,13 +117,16 @@ export class LocalFallback implements Store {
       values: counted.map((i) => transaction.values[i]!),
       costs: counted.map((i) => costOf(transaction, i)),
       cost: transaction.cost,
-      dryRun: transaction.dryRun || hasNothing,
+      dryRun: dryRun || hasNothing,
       holdId: transaction.holdId,
       idempotency: transaction.idempotency,
       replayOf: null,
       now,
     }
+    // A dry run keeps no row: what was used according to the last sighting is charged only for its answer.
+    if (seen.length > 0) this.#memory.charge(seen, now)
     const verdicts = this.#memory.consume(asked)
+    if (seen.length > 0) this.#memory.grant(seen, now)
     if (asked.replayOf !== null)
       (transaction as { replayOf: Transaction | null }).replayOf = transaction
     out[ALLOWED] = hasNothing ? 0 : verdicts[ALLOWED]!
@@ -135,20 +142,32 @@ export class LocalFallback implements Store {
     }
   }
 
-  #rowOf(rule: CompiledRule, value: string, dryRun: boolean, now: number): LocalRow {
+  /** The row to count in, which starts with what was last seen of it. */
+  #rowOf(rule: CompiledRule, value: string, now: number): LocalRow {
     const key = rowKey(rule, value)
     const known = this.#rows.get(key)
     if (known !== undefined) known.isTold = false
-    if (known !== undefined && known.rule?.rule === rule.rule) return known
-    const sighting = this.#sightings.of(rule, value)
-    const part = known?.part ?? this.#partOf(sighting)
-    const row: LocalRow = { part, rule: this.#scaled.of(rule, part, key), isTold: false }
-    if (dryRun) return row
+    const row = this.#rowToAsk(rule, value)
+    if (row === known) return row
     if (this.#rows.size >= MOST_ROWS) this.#rows.delete(this.#rows.keys().next().value!)
     this.#rows.set(key, row)
-    if (known === undefined && sighting !== undefined)
-      this.#startAt(rule, row, value, sighting, now)
+    if (known === undefined) this.#memory.charge(this.#usedBefore(rule, row, value, now), now)
     return row
+  }
+
+  /** The row as it is counted here, or would be. */
+  #rowToAsk(rule: CompiledRule, value: string): LocalRow {
+    const key = rowKey(rule, value)
+    const known = this.#rows.get(key)
+    if (known !== undefined && known.rule?.rule === rule.rule) return known
+    const part = known?.part ?? this.#partOf(this.#sightings.of(rule, value))
+    return { part, rule: this.#scaled.of(rule, part, key), isTold: false }
+  }
+
+  /** What a row of a dry run would start with; nothing where it is counted here already. */
+  #seenOf({ rules, values }: Transaction, i: number, row: LocalRow, now: number): LimitChange[] {
+    const [rule, value] = [rules[i]!, values[i]!]
+    return this.#rows.has(rowKey(rule, value)) ? [] : this.#usedBefore(rule, row, value, now)
   }
 
   /** Mostly what this instance's part of the row's traffic was; a row never seen is shared evenly. */
@@ -158,16 +177,11 @@ export class LocalFallback implements Store {
     return Math.min(1, (0.8 * sighting.own) / sighting.all + 0.2 * even)
   }
 
-  /** Charges this instance's part of what was used when the row was last seen, less what time has refilled. */
-  #startAt(
-    rule: CompiledRule,
-    row: LocalRow,
-    value: string,
-    sighting: Sighting,
-    now: number,
-  ): void {
+  /** This instance's part of what was used when the row was last seen, less what time has refilled. */
+  #usedBefore(rule: CompiledRule, row: LocalRow, value: string, now: number): LimitChange[] {
     const scaled = row.rule
-    if (scaled === null) return
+    const sighting = this.#sightings.of(rule, value)
+    if (scaled === null || sighting === undefined) return []
     const changes: LimitChange[] = []
     for (const [j, { remaining, resetAt }] of sighting.limits.entries()) {
       const { numbers } = rule.limits[j]!
@@ -179,7 +193,7 @@ export class LocalFallback implements Store {
       const amount = Math.min(limit.numbers.burst, Math.ceil(used * row.part))
       if (amount > 0) changes.push({ rule: scaled, limit, value, amount })
     }
-    this.#memory.charge(changes, now)
+    return changes
   }
 
   /** What was used here of these rows, as the whole limits would have it. */
