@@ -60,6 +60,7 @@ module.exports = {
     only('leases know the store below them by its port', 'leases/', [
       'leases/',
       'store/store',
+      'store/surplus',
       'store/verdicts',
       'rules/',
       'algorithms/',
@@ -68,6 +69,7 @@ module.exports = {
     only('shards know the port, and what leases ask of it', 'shards/', [
       'shards/',
       'store/store',
+      'store/surplus',
       'leases/lease-port',
       'resilience/deadlines',
       'rules/',

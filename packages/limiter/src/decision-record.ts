@@ -35,6 +35,7 @@ import {
   type Verdicts,
   wasTaken,
 } from './store/store.js'
+import { surplusAt } from './store/surplus.js'
 import type { TopLimit } from './top-limit.js'
 
 export class DecisionRecord implements Answered {
@@ -96,7 +97,8 @@ export class DecisionRecord implements Answered {
   }
 
   get used(): number | null {
-    return this.topRule < 0 ? null : usedOf(this.verdicts, this.topAt, this.limit!)
+    const { top } = this
+    return top === null ? null : usedOf(this.verdicts, top)
   }
 
   get remaining(): number | null {
@@ -223,7 +225,7 @@ export class DecisionRecord implements Answered {
           limit: limit.limit.burst,
           windowSeconds: limit.windowSeconds(this.decidedAt),
           allowed: passes,
-          used: usedOf(verdicts, at, limit.limit.burst),
+          used: usedOf(verdicts, { rule, limit, at }),
           remaining: remainingOf(verdicts, at),
           resetAtMs: milliseconds(verdicts[at + RESET_AT]!),
           retryAfterMs: passes ? null : retryAfterMs(verdicts, at),
@@ -288,8 +290,13 @@ function isCounted(verdicts: Verdicts, at: number): boolean {
 }
 
 /** Null where nothing could be counted. */
-function usedOf(verdicts: Verdicts, at: number, limit: number): number | null {
-  return isCounted(verdicts, at) ? limit - verdicts[at + REMAINING]! : null
+function usedOf(
+  verdicts: Verdicts,
+  { rule, limit, at }: Pick<TopLimit, 'rule' | 'limit' | 'at'>,
+): number | null {
+  if (!isCounted(verdicts, at)) return null
+  const used = limit.numbers.burst - verdicts[at + REMAINING]!
+  return rule.family.shards > 1 ? used + surplusAt(verdicts, at) : used
 }
 
 /** The same. */

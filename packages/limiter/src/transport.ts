@@ -87,3 +87,4 @@ export {
   type Store,
   type Undone,
 } from './store/store.js'
+export { hasSurplus } from './store/surplus.js'

@@ -3,6 +3,7 @@
  * the denial names, by either clock.
  */
 import { GO_AT, NOT_NOW, STATUS, VERDICT_WIDTH } from '../algorithms/verdict.js'
+import { copySurplus } from '../store/surplus.js'
 import type { SentAt } from './holding.js'
 
 export class DenialMemory {
@@ -37,6 +38,7 @@ export class DenialMemory {
   /** Into out[o…]. It may go later than now, however clocks differ. */
   write(now: number, out: number[], o: number): void {
     const verdicts = this.#verdicts!
+    copySurplus(verdicts, 0, out, o, verdicts.length / VERDICT_WIDTH)
     for (let i = 0; i < verdicts.length; i++) out[o + i] = verdicts[i]!
     for (let at = o; at < o + verdicts.length; at += VERDICT_WIDTH)
       if (out[at + STATUS] === NOT_NOW) out[at + GO_AT] = Math.max(out[at + GO_AT]!, now + 1)

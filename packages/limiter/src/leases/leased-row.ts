@@ -18,6 +18,7 @@ import {
 } from '../algorithms/verdict.js'
 import type { CompiledRule } from '../rules/compiled-rule.js'
 import { DECIDED_AT, DEGRADED, FIRST_VERDICT, type Verdicts } from '../store/store.js'
+import { copySurplus } from '../store/surplus.js'
 import { DenialMemory } from './denial-memory.js'
 import { Holding, type SentAt } from './holding.js'
 import type { Terms } from './leasable-rules.js'
@@ -214,7 +215,9 @@ export class LeasedRow {
 
   /** The row's verdicts stand here in an answer of the store. */
   see(verdicts: Verdicts, at: number, out: number | null): void {
-    this.#seen = verdicts.slice(at, at + this.rule.limits.length * VERDICT_WIDTH)
+    const { length } = this.rule.limits
+    this.#seen = verdicts.slice(at, at + length * VERDICT_WIDTH)
+    copySurplus(verdicts, at, this.#seen, 0, length)
     if (out !== null) this.#out = out
   }
 
@@ -243,6 +246,7 @@ export class LeasedRow {
     const { limits } = this.rule
     const { unspent } = this
     const seen = this.#seen!
+    if (this.rule.family.shards > 1) copySurplus(seen, 0, out, o, limits.length)
     let [from, to, at] = [FIRST_VERDICT, o, 0]
     for (let j = 0; j < limits.length; j++) {
       const { numbers } = limits[j]!

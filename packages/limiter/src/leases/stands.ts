@@ -10,6 +10,7 @@ import {
   type Transaction,
   type Verdicts,
 } from '../store/store.js'
+import { copySurplus } from '../store/surplus.js'
 import { newVerdicts } from '../store/verdicts.js'
 import type { Holding } from './holding.js'
 import { type LeasedRow, leftWith } from './leased-row.js'
@@ -72,6 +73,7 @@ export function whole(
     else if (verdicts === null) row!.denial.write(at, out, o)
     else {
       for (let p = 0; p < width; p++) out[o + p] = verdicts[from + p]!
+      copySurplus(verdicts, from, out, o, rules[i]!.limits.length)
       from += width
     }
     o += width

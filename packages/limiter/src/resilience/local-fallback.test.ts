@@ -57,7 +57,7 @@ it.each([
   ['10 per 10s fixed', 0],
   ['10 per 10s sliding', 0],
   ['10 per 10s exact', 0],
-])('a dry run leaves a counter of %s as it was', async (limits, remaining) => {
+] as const)('a dry run leaves a counter of %s as it was', async (limits, remaining) => {
   const rules = RuleSet.compile({ rules: { r: { scope: 'user', limits } } })
   const sightings = new Sightings()
   sightings.note(rules.all[0]!, 'ada', 40, 0, OWING, FIRST_VERDICT)

@@ -11,6 +11,7 @@ import {
   YES,
 } from '../algorithms/verdict.js'
 import { ALLOWED, DECIDED_AT, type Verdicts, wasTaken } from '../store/store.js'
+import { copySurplus, noteSurplus, surplusAt } from '../store/surplus.js'
 import { gatheredAt } from './look.js'
 import { isLarge, type Place } from './place.js'
 import { markGathered } from './shard-mark.js'
@@ -38,6 +39,7 @@ export function isCounted(place: Place, verdicts: Verdicts): boolean {
 }
 
 export function copyVerdicts(place: Place, from: Verdicts, out: number[]): void {
+  copySurplus(from, place.at, out, place.at, place.rule.whole.limits.length)
   for (const at of verdictsAt(place))
     for (let n = 0; n < VERDICT_WIDTH; n++) out[at + n] = from[at + n]!
 }
@@ -53,6 +55,7 @@ export function presentGathered(place: Place, out: number[], id: number): void {
       out[at + RESET_AT] = Math.max(out[at + RESET_AT]!, levels.fullAt(shard, j))
     }
     out[at + REMAINING] = left > 0 ? Math.min(burst, left) : 0 - owed
+    noteSurplus(out, at, out[at + REMAINING]! - left + owed)
     markGathered(out, at, id)
   }
 }
@@ -64,7 +67,9 @@ export function denyAll(seen: number[], places: readonly Place[]): number[] {
   for (const place of places.filter((each) => isLarge(each) && !each.rule.whole.shadow)) {
     for (const [j, at] of verdictsAt(place).entries()) {
       seen[at + STATUS] = NOT_NOW
-      seen[at + REMAINING] = Math.min(seen[at + REMAINING]!, place.cost - 1)
+      const left = seen[at + REMAINING]!
+      seen[at + REMAINING] = Math.min(left, place.cost - 1)
+      noteSurplus(seen, at, surplusAt(seen, at) + seen[at + REMAINING]! - left)
       seen[at + GO_AT] = Math.max(now + PAUSE_US, gatheredAt(place, j, now))
     }
   }

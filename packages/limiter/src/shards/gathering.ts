@@ -3,6 +3,7 @@
  * of them says how much is where; the last part is taken together with the transaction's other rules, so
  * that they and the idempotency key decide with it; what was taken before is given back if they say no.
  */
+import { VERDICT_WIDTH } from '../algorithms/verdict.js'
 import type { LeasingStore } from '../leases/lease-port.js'
 import {
   ALLOWED,
@@ -11,6 +12,7 @@ import {
   type Transaction,
   type Verdicts,
 } from '../store/store.js'
+import { copySurplus } from '../store/surplus.js'
 import {
   copyVerdicts,
   denyAll,
@@ -65,7 +67,7 @@ export class Gathering {
       if (transaction.replayOf !== null || verdicts[ALLOWED] === 1) return verdicts
       const looking = look(this.#inner, this.#places, transaction, places)
       seen = await patience.wait(looking, () => {})
-      if (seen === null) return denyAll([...verdicts], places)
+      if (seen === null) return denyAll(copyOf(verdicts), places)
     }
     seen ??= await look(this.#inner, this.#places, transaction, places)
     if (!places.every((place) => isCounted(place, seen)))
@@ -193,6 +195,13 @@ export class Gathering {
       else presentGathered(place, out, this.#returns.keep(gathered))
     }
   }
+}
+
+function copyOf(verdicts: Verdicts): number[] {
+  const copy = [...verdicts]
+  const limits = (copy.length - FIRST_VERDICT) / VERDICT_WIDTH
+  copySurplus(verdicts, FIRST_VERDICT, copy, FIRST_VERDICT, limits)
+  return copy
 }
 
 function isOf(share: Share, { index }: Place): boolean {

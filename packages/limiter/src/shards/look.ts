@@ -23,6 +23,7 @@ import {
   type Transaction,
   type Verdicts,
 } from '../store/store.js'
+import { noteSurplus } from '../store/surplus.js'
 import { deniersOf, type Place, type Places } from './place.js'
 import type { ShardedRule } from './sharded-rule.js'
 
@@ -98,7 +99,7 @@ function copyRest(
   }
 }
 
-/** The shard that would admit it, or will first, speaks for all; what is left is the sum, and what is owed where that is nothing. */
+/** The shard that would admit it, or will first, speaks for all. What is left, and what is used, are the sums. */
 function addUp(place: Place, shards: readonly Verdicts[], out: number[]): void {
   const { rule, at: from, cost } = place
   const count = rule.whole.limits.length
@@ -115,6 +116,7 @@ function addUp(place: Place, shards: readonly Verdicts[], out: number[]): void {
     if (cost > numbers.burst) out[at + STATUS] = NEVER
     const most = out[at + STATUS] === YES ? numbers.burst : Math.min(numbers.burst, cost - 1)
     out[at + REMAINING] = left > 0 ? Math.min(left, most) : all
+    noteSurplus(out, at, out[at + REMAINING]! - all)
     if (rule.isLarge(cost)) out[at + GO_AT] = gatheredAt(place, j, out[DECIDED_AT]!)
   }
 }

@@ -9,6 +9,7 @@ import {
   YES,
 } from '../algorithms/verdict.js'
 import { DECIDED_AT, DEGRADED, remainingIn, type Verdicts, wasTaken } from '../store/store.js'
+import { noteSurplus } from '../store/surplus.js'
 import type { Place } from './place.js'
 import { markShard } from './shard-mark.js'
 
@@ -24,7 +25,7 @@ export function present(places: readonly Place[], verdicts: Verdicts): void {
   }
 }
 
-/** What is left is this shard's, and what the others should have; what shards owe is told where nothing is left. */
+/** What is left is this shard's, and what the others should have. What shards owe is used besides. */
 function sumUp({ rule, levels, shard, tried, at: from, cost }: Place, out: number[]): void {
   const now = out[DECIDED_AT]!
   // Of those that were asked just now: what others have taken since is not known of the rest.
@@ -43,6 +44,7 @@ function sumUp({ rule, levels, shard, tried, at: from, cost }: Place, out: numbe
     }
     const most = out[at + STATUS] === YES ? numbers.burst : Math.min(numbers.burst, cost - 1)
     out[at + REMAINING] = left > 0 ? Math.min(left, most) : 0 - owed
+    noteSurplus(out, at, out[at + REMAINING]! - left + owed)
     if (out[at + STATUS] === NOT_NOW) out[at + GO_AT] = Math.min(out[at + GO_AT]!, earliest)
   }
 }

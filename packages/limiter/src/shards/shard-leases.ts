@@ -37,7 +37,8 @@ export function leaseFromShards(
       const taken = { ...place, shard, cost: Math.max(1, granted) }
       if (asked === rule.shard(shard)) {
         places.note([taken], now, verdicts)
-        present([taken], verdicts)
+        // A want is no request: what the other shards have is left, although this one had nothing for it.
+        present([{ ...taken, cost: Number.POSITIVE_INFINITY }], verdicts)
       }
       answered(answer)
     },

@@ -16,10 +16,12 @@ import type { LeaseTime } from '../../src/leases/lease-time.js'
 import type { CompiledRule } from '../../src/rules/compiled-rule.js'
 import {
   type Answer,
+  FIRST_VERDICT,
   StoreFailure,
   type Transaction,
   type Verdicts,
 } from '../../src/store/store.js'
+import { noteSurplus } from '../../src/store/surplus.js'
 
 const START = 1_700_000_000_000_000
 /** A lease's period and a row's birth, as the store counts them: any will do. */
@@ -63,6 +65,8 @@ export interface Say {
   readonly left?: number
   /** Of a no: when it may go. */
   readonly inMs?: number
+  /** How much more is used than the limit less what is left. */
+  readonly surplus?: number
 }
 
 export interface Grant extends Say {
@@ -81,12 +85,13 @@ export class AskedDecision {
   ) {}
 
   allow(say: Say = {}): void {
-    this.answer([1, this.time.wall(), 0, ...this.#verdicts(YES, say)])
+    this.answer(withSurplus([1, this.time.wall(), 0, ...this.#verdicts(YES, say)], say))
   }
 
   deny(say: Say = {}): void {
     const isShadow = this.transaction.rules.every(({ shadow }) => shadow)
-    this.answer([isShadow ? 1 : 0, this.time.wall(), 0, ...this.#verdicts(NOT_NOW, say)])
+    const verdicts = [isShadow ? 1 : 0, this.time.wall(), 0, ...this.#verdicts(NOT_NOW, say)]
+    this.answer(withSurplus(verdicts, say))
   }
 
   #verdicts(status: number, say: Say): number[] {
@@ -108,18 +113,24 @@ export class AskedLease {
     return this.ask.reports.map(({ spent, back }) => `${spent}+${back}`)
   }
 
-  grant(granted: number, { out = granted, lastsMs = 1000, left = 100 }: Grant = {}): void {
+  grant(granted: number, say: Grant = {}): void {
+    const { out = granted, lastsMs = 1000, left = 100 } = say
     const { rule, value } = this.ask
     const grantedAt = this.time.wall()
     const endsAt = grantedAt + 1000 * lastsMs
     const lease = { rule, value, grantedAt, endsAt, period: PERIOD, birth: BIRTH, run: 1 }
     const verdicts = [1, grantedAt, 0, ...verdictsOf(rule, YES, { left }, grantedAt)]
-    this.answered({ granted, lease, out, verdicts })
+    this.answered({ granted, lease, out, verdicts: withSurplus(verdicts, say) })
   }
 
   fail({ mayHaveRun }: { readonly mayHaveRun: boolean }): void {
     this.failed(new StoreFailure('store_timeout', mayHaveRun))
   }
+}
+
+function withSurplus(verdicts: number[], { surplus = 0 }: Say): number[] {
+  noteSurplus(verdicts, FIRST_VERDICT, surplus)
+  return verdicts
 }
 
 export function verdictsOf(rule: CompiledRule, status: number, say: Say, now: number): number[] {

@@ -266,3 +266,37 @@ describe('a flood of 200,000 subjects', () => {
     expect(asked.size).toBe(2)
   })
 })
+
+describe('of a rule in shards of which one owes', () => {
+  const SHARDED: Rules = { user: { ...LEASED['user']!, shards: 4 } }
+  const owing = { left: 60, surplus: 15 }
+
+  it('what is used counts it, while tokens are held and while none are', () => {
+    const { inner, decide } = openWarm(SHARDED)
+    inner.lastLease.grant(10, owing)
+    expect(local(decide())).toMatchObject({ used: 100 - 69 + 15, remaining: 69 })
+  })
+
+  it('what is used counts it in denials that are remembered', async () => {
+    const { inner, decide } = openWarm(SHARDED)
+    inner.lastLease.grant(0)
+    const denied = decide(50)
+    inner.lastLease.grant(0)
+    inner.decision.deny({ left: 40, surplus: 15 })
+    const counted = { allowed: false, used: 100 - 40 + 15, remaining: 40 }
+    expect(await denied).toMatchObject(counted)
+    expect(local(decide(50))).toMatchObject(counted)
+  })
+
+  it('what is used counts it beside a rule that is leased', async () => {
+    const rules: Rules = {
+      ...LEASED,
+      org: { scope: 'org', limits: '1000/s burst 100', shards: 4, lease: false },
+    }
+    const { inner, decide } = openHolding(10, 100, rules, BOTH)
+    const decision = decide(1, BOTH)
+    inner.decision.allow(owing)
+    const { limits } = await decision
+    expect(limits[1]).toMatchObject({ rule: 'org', used: 100 - 60 + 15, remaining: 60 })
+  })
+})

@@ -1,11 +1,14 @@
 /** Leases of a rule in shards: each report goes to its lease's shard, the want to the fuller of two. */
 import { expect, it } from 'vitest'
+import { REMAINING } from '../../src/algorithms/verdict.js'
 import { MemoryStore, RuleSet } from '../../src/index.js'
 import type { Lease, LeaseAnswer, LeaseAsk, LeasePort } from '../../src/leases/lease-port.js'
 import type { CompiledRule } from '../../src/rules/compiled-rule.js'
 import { readMark } from '../../src/shards/shard-mark.js'
+import { ShardRules } from '../../src/shards/sharded-rule.js'
 import { ShardedStore } from '../../src/shards/sharded-store.js'
 import { FIRST_VERDICT, StoreFailure, type Transaction } from '../../src/store/store.js'
+import { surplusAt } from '../../src/store/surplus.js'
 import { seeded } from './over-memory.js'
 
 const NOW = 1_790_000_000_000_000
@@ -81,6 +84,19 @@ it('a want goes to one shard, whose rule the lease is of, and is answered with w
     })
   }
   expect(shards.size).toBe(8)
+})
+
+it('a want is answered with what is left of all shards, also by one that owes', () => {
+  const { inner, lease } = world()
+  const owing = new ShardRules().of(hot)!.shard(3)
+  inner.charge([{ rule: owing, limit: owing.limits[0]!, value: 'ada', amount: 25 }], NOW)
+  let answer: LeaseAnswer
+  // It seems full until it is asked.
+  do [answer] = lease({ want: 1 }) as [LeaseAnswer]
+  while (answer.lease.rule.family.shard !== 3)
+  const granted = inner.asks.length - 1
+  expect(answer.verdicts[FIRST_VERDICT + REMAINING]).toBe(70 - granted)
+  expect(surplusAt(answer.verdicts, FIRST_VERDICT)).toBe(15)
 })
 
 it('reports go to the shards that they are of: with the want where they meet, else besides', () => {

@@ -6,6 +6,7 @@ import { checkBytes, RawCaller } from './bytes.js'
 const RULES = `
 rules:
   hello: { scope: user, resource: /hello, limits: 100000/d fixed }
+  hot: { scope: user, resource: /hot, limits: 100 per 365d fixed, shards: 4 }
 `
 
 /** A busy machine must not look like a Redis that is slow. */
@@ -39,6 +40,24 @@ describe('over Redis', () => {
       expect(JSON.parse((await one.next())!.body).remaining).toBe(left)
     expect((await one.next())!.body).toBe('{"status":"ok"}')
     one.socket.destroy()
+  })
+
+  it('counts what one shard owes while others have room', async () => {
+    const asked = { subject: { user: 'owing' }, resource: '/hot' }
+    const { reservation } = (await service.post('/v1/reserve', asked)).body
+    await service.post('/v1/settle', { reservation, cost: 150 })
+    // A shard is granted at most the 25 that it holds, so one owes 25 still.
+    const granted = await service.post('/v1/refund', { ...asked, cost: 60 })
+    expect(granted.body.refunded).toEqual({ requests: 60 })
+    const quota = await service.post('/v1/quota', asked)
+    expect(quota.body).toMatchObject({ allowed: true, limit: 100, used: 90, remaining: 35 })
+    for (let n = 1; n <= 5; n++) {
+      const one = new RawCaller(service.connect())
+      one.send(checkBytes('owing', '', '/hot'))
+      const counted = { allowed: true, limit: 100, used: 90 + n, remaining: 35 - n }
+      expect(JSON.parse((await one.next())!.body)).toMatchObject(counted)
+      one.socket.destroy()
+    }
   })
 
   it('puts the secret of receipts back where Redis has lost it', async () => {

@@ -20,6 +20,7 @@ import {
   type DecisionRecord,
   FIRST_VERDICT,
   GIVEN_BACK,
+  hasSurplus,
   MARK,
   MARK_REST,
   policyName,
@@ -87,15 +88,22 @@ interface RuleReceipt {
 
 export class AnswerTemplate {
   readonly #head: Head
+  readonly #isSharded: boolean
   /** By the number of their kind; made when they are first needed. */
   readonly #bodies: (Body | undefined)[] = []
 
   private constructor(decision: DecisionRecord) {
     this.#head = new Head(decision)
+    this.#isSharded = decision.transaction.rules.some(({ family }) => family.shards > 1)
   }
 
   static of(decision: DecisionRecord): AnswerTemplate | null {
     return isTemplatable(decision.transaction.rules) ? new AnswerTemplate(decision) : null
+  }
+
+  /** Not where more is used than the verdicts say. */
+  fits({ verdicts }: DecisionRecord): boolean {
+    return !(this.#isSharded && hasSurplus(verdicts))
   }
 
   /** The decision's own headers, after what every answer has; without the line end of the last. */

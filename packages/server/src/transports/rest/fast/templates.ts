@@ -27,6 +27,11 @@ export class Templates {
   /** Null: to be answered in the ordinary way. */
   of(decision: DecisionRecord): AnswerTemplate | null {
     if (!this.#areUsed || !isPlainYes(decision)) return null
+    const template = this.#find(decision)
+    return template?.fits(decision) === true ? template : null
+  }
+
+  #find(decision: DecisionRecord): AnswerTemplate | null {
     const { rules } = decision.transaction
     const { topAt } = decision
     if (rules === this.#lastRules && topAt === this.#lastTop) return this.#last
