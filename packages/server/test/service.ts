@@ -87,6 +87,13 @@ interface Asked {
   readonly headers: Record<string, string>
 }
 
+/** Asks as a client of the control plane does: a body is JSON, and says so. */
+export function askJson(asked: Asked, body: unknown): Promise<Answer> {
+  if (body === undefined) return ask(asked, null)
+  const headers = { 'Content-Type': 'application/json', ...asked.headers }
+  return ask({ ...asked, headers }, typeof body === 'string' ? body : JSON.stringify(body))
+}
+
 export function ask(asked: Asked, body: string | null): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request({ ...asked, agent: false }, (response) => {

@@ -1,6 +1,6 @@
 /** Limiters over a real Redis with a clock that the test moves. */
 import { once } from 'node:events'
-import { type Cluster, Redis } from 'ioredis'
+import { type Cluster, Redis, type RedisOptions } from 'ioredis'
 import { createLimiter, type Limiter } from '../../src/index.js'
 import {
   ioredisClusterOptions,
@@ -28,8 +28,11 @@ export interface MovedClock {
   now: number
 }
 
-export async function connected(server: RedisServer): Promise<Redis> {
-  const client = new Redis(server.url, { ...ioredisOptions, retryStrategy: () => 20 })
+export async function connected(
+  server: RedisServer,
+  options: Pick<RedisOptions, 'socketTimeout'> = {},
+): Promise<Redis> {
+  const client = new Redis(server.url, { ...ioredisOptions, retryStrategy: () => 20, ...options })
   client.on('error', () => {})
   await once(client, 'ready')
   return client

@@ -1,10 +1,9 @@
 /** The memory store and the Redis store give the same answers to the same sequence. */
 import * as fc from 'fast-check'
-import { type Cluster as ClusterClient, Redis } from 'ioredis'
+import type { Cluster as ClusterClient, Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { ioredisOptions } from '../../src/redis.js'
 import { FOUND } from './found-histories.js'
-import { connectedToCluster } from './over-redis.js'
+import { connected, connectedToCluster } from './over-redis.js'
 import { type Ask, type History, histories, type Step } from './random-history.js'
 import { type Cluster, RedisServer, startCluster } from './servers.js'
 import { Twins } from './twins.js'
@@ -28,8 +27,7 @@ describe('a limiter over Redis', () => {
   let client: Redis
   beforeAll(async () => {
     server = await RedisServer.start()
-    client = new Redis(server.url, { ...ioredisOptions, lazyConnect: true, socketTimeout: 30_000 })
-    await client.connect()
+    client = await connected(server, { socketTimeout: 30_000 })
   })
   afterAll(async () => {
     client.disconnect()

@@ -1,11 +1,12 @@
 /** What is counted in Redis, against exact counters that share no code with it. */
 import * as fc from 'fast-check'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLimiter, type Decision, type Limiter } from '../../src/index.js'
-import { ioredisOptions, redisStore } from '../../src/redis.js'
+import { redisStore } from '../../src/redis.js'
 import { buckets, type LimitSpec, limitOf, oracleOf, smallLimits } from '../properties/limits.js'
 import type { Oracle } from '../properties/oracle.js'
+import { connected } from './over-redis.js'
 import { RedisServer } from './servers.js'
 
 const SUBJECT = { user: 'ada' }
@@ -111,8 +112,7 @@ describe('what is used in Redis', () => {
   let client: Redis
   beforeAll(async () => {
     server = await RedisServer.start()
-    client = new Redis(server.url, { ...ioredisOptions, lazyConnect: true, socketTimeout: 30_000 })
-    await client.connect()
+    client = await connected(server, { socketTimeout: 30_000 })
   })
   afterAll(async () => {
     client.disconnect()

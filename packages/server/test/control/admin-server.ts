@@ -17,7 +17,7 @@ import { AuthErrors } from '../../src/transports/rest/auth-errors.js'
 import { BodyBudget } from '../../src/transports/rest/body-budget.js'
 import { requestListener } from '../../src/transports/rest/request-listener.js'
 import { untruths } from '../rest/true-to-openapi.js'
-import { type Answer, ask } from '../service.js'
+import { type Answer, askJson } from '../service.js'
 
 export interface AdminServer {
   readonly url: string
@@ -66,11 +66,7 @@ export async function startAdmin(
     tokens,
     failures,
     async call(method, path, body, headers = {}) {
-      const text =
-        body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body)
-      const type = text === null ? {} : { 'Content-Type': 'application/json' }
-      const asked = { host: '127.0.0.1', port, method, path, headers: { ...type, ...headers } }
-      const answer = await ask(asked, text)
+      const answer = await askJson({ host: '127.0.0.1', port, method, path, headers }, body)
       const template = templateOf(routes, path.split('?')[0]!)
       if (template !== undefined) expect(untruths(method, template, answer)).toEqual([])
       return answer

@@ -6,7 +6,7 @@ import { RedisServer, until } from '../../../limiter/test/redis/servers.js'
 import { openPostgres } from '../../src/control/postgres.js'
 import { PostgresServer } from '../control/databases.js'
 import { SluiceProcess } from '../process.js'
-import { type Answer, ask } from '../service.js'
+import { type Answer, askJson } from '../service.js'
 
 export class Fleet {
   readonly postgres: PostgresServer
@@ -90,13 +90,7 @@ export function admin(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
-  const type: Record<string, string> =
-    body === undefined ? {} : { 'Content-Type': 'application/json' }
-  const asked = { host: '127.0.0.1', port: sluice.port, method, path }
-  return ask(
-    { ...asked, headers: { ...type, ...headers } },
-    body === undefined ? null : JSON.stringify(body),
-  )
+  return askJson({ host: '127.0.0.1', port: sluice.port, method, path, headers }, body)
 }
 
 /** What a user of the resource may have at once, by this server; null where no rule applies. */

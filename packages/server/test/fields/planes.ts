@@ -7,7 +7,7 @@ import { readSettings } from '../../src/config.js'
 import { type Service, serve } from '../../src/serve.js'
 import { Log } from '../../src/telemetry/log.js'
 import { PostgresServer } from '../control/databases.js'
-import { type Answer, ask } from '../service.js'
+import { type Answer, askJson } from '../service.js'
 
 /** A service and how it is asked. */
 export class Plane {
@@ -46,19 +46,8 @@ export class Plane {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Answer> {
-    const type: Record<string, string> =
-      body === undefined ? {} : { 'Content-Type': 'application/json' }
-    const asked = {
-      host: '127.0.0.1',
-      localAddress: this.#caller(),
-      port: this.#port,
-      method,
-      path,
-    }
-    return ask(
-      { ...asked, headers: { ...type, ...headers } },
-      body === undefined ? null : JSON.stringify(body),
-    )
+    const [localAddress, port] = [this.#caller(), this.#port]
+    return askJson({ host: '127.0.0.1', localAddress, port, method, path, headers }, body)
   }
 
   /** Each address may write 100 times a minute, so that they take turns. */
