@@ -6,6 +6,7 @@
 import { expect } from 'vitest'
 import { GIVEN_BACK, VERDICT_WIDTH } from '../../src/algorithms/verdict.js'
 import type { MemoryStore, RuleSet } from '../../src/index.js'
+import { drain, type Slices } from '../../src/slices.js'
 import {
   FIRST_VERDICT,
   type HoldPlace,
@@ -18,7 +19,8 @@ import {
 
 export class BothStores implements Store {
   readonly isSync = true
-  twin: MemoryStore | null = null
+  #twin: MemoryStore | null = null
+  #rules: RuleSet | null = null
   readonly #store: MemoryStore
   /** What the twin answered, by what was answered here. */
   readonly #twins = new WeakMap<Verdicts, Verdicts>()
@@ -27,16 +29,22 @@ export class BothStores implements Store {
     this.#store = store
   }
 
+  /** It is told the rules in force, as a store is that a limiter begins with. */
+  set twin(twin: MemoryStore) {
+    this.#twin = twin
+    if (this.#rules !== null) drain(twin.use(this.#rules))
+  }
+
   #ask<T>(question: (store: MemoryStore) => T): T {
     const answer = question(this.#store)
-    if (this.twin !== null) expect(question(this.twin)).toEqual(answer)
+    if (this.#twin !== null) expect(question(this.#twin)).toEqual(answer)
     return answer
   }
 
   consume(transaction: Transaction) {
     const verdicts = this.#store.consume(transaction)
-    if (this.twin !== null) {
-      const others = this.twin.consume(transaction)
+    if (this.#twin !== null) {
+      const others = this.#twin.consume(transaction)
       expect(withoutGivenBack(others)).toEqual(withoutGivenBack(verdicts))
       this.#twins.set(verdicts, others)
     }
@@ -77,8 +85,10 @@ export class BothStores implements Store {
     return this.#ask((store) => store.release(hold, now))
   }
 
-  use(rules: RuleSet) {
-    this.#ask((store) => store.use(rules))
+  *use(rules: RuleSet): Slices<void> {
+    this.#rules = rules
+    yield* this.#store.use(rules)
+    if (this.#twin !== null) yield* this.#twin.use(rules)
   }
 
   close() {}

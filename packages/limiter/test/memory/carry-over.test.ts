@@ -1,6 +1,6 @@
 /** Rules change while subjects are in the middle of something: what they have used stays used. */
 import { describe, expect, it } from 'vitest'
-import { createLimiter, type LimitText, type RulesDocument } from '../../src/index.js'
+import { createLimiter, type LimitText, memoryStore, type RulesDocument } from '../../src/index.js'
 
 const START = 1_780_000_000_000
 
@@ -127,5 +127,42 @@ describe('a change of rules', () => {
     expect((await limiter.peek({ subject: { user: 'ada' } })).allowed).toBe(false)
     expect(await limiter.release(held.hold!)).toBe(true)
     expect((await limiter.peek({ subject: { user: 'ada' } })).allowed).toBe(true)
+  })
+
+  it('keeps a bucket where the clock was ahead before the change, and steps back once more', () => {
+    const { limiter, time, left, take } = changing(one('7/min'))
+    take(7)
+    time.now = START - 60_000
+    limiter.setRules(one('7/min', '100/s fixed'))
+    limiter.checkSync({ subject: { user: 'someone else' } })
+    time.now = START + 60_001
+    limiter.checkSync({ subject: { user: 'another' } })
+    time.now = START + 1
+    expect(left()[0]).toBe(0)
+  })
+
+  it('keeps what was used where slower numbers come, and memory is given back before anyone asks', () => {
+    let now = START
+    const store = memoryStore()
+    const rules = one('50/min')
+    const limiter = createLimiter({ ...rules, rules: rules.rules!, store, clock: () => now })
+    limiter.checkSync({ subject: { user: 'ada' }, cost: 50 })
+    limiter.setRules(one('7/min'))
+    now += 130_000
+    store.compact(now)
+    expect(limiter.checkSync({ subject: { user: 'ada' } }).allowed).toBe(false)
+  })
+
+  it('keeps a hold for as long as it is renewed', async () => {
+    const { limiter, time } = changing(one('1 concurrent for 60s'))
+    const subject = { user: 'ada' }
+    const { hold } = limiter.checkSync({ subject })
+    limiter.setRules(one('1 concurrent for 60s', '100/s fixed'))
+    for (let i = 0; i < 10; i++) {
+      time.now += 50_000
+      expect(await limiter.renew(hold!)).not.toBeNull()
+      limiter.checkSync({ subject: { user: `someone ${i}` } })
+    }
+    expect(limiter.checkSync({ subject }).allowed).toBe(false)
   })
 })

@@ -96,6 +96,62 @@ describe('changes exported after a whole state', () => {
     for (const one of steps({ act: 'check' }, { act: 'check', org: 1 })) await world.do(one)
   })
 
+  describe('answer the same whether a row that says nothing is still there or was dropped', () => {
+    const step = { user: 0, org: 0, pro: false, amount: 1, pick: 0, moveMs: 0 }
+    const steps = (...all: Partial<Step>[]) => all.map((one) => ({ ...step, ...one }) as Step)
+    /** Only the first store drops rows when it is told to. */
+    async function run(before: Step[], after: Step[]) {
+      const world = new World()
+      for (const one of before) await world.do(one)
+      world.restart()
+      for (const one of after) await world.do(one)
+    }
+
+    it('where the clock has stepped back behind its last write', () =>
+      run(
+        steps({ act: 'check' }, { act: 'check', moveMs: -60_000 }),
+        steps(
+          { act: 'reset' },
+          { act: 'grant', moveMs: 100_000 },
+          { act: 'compact' },
+          { act: 'settle', moveMs: -60_000 },
+        ),
+      ))
+
+    it('where it is reset, and a receipt of an earlier counter comes back', () =>
+      run(
+        steps(
+          { act: 'check' },
+          { act: 'rules', pick: 2 },
+          { act: 'check' },
+          { act: 'rules', pick: 1 },
+          { act: 'check' },
+          { act: 'check', user: 3 },
+          { act: 'rules', pick: 0 },
+          { act: 'check' },
+        ),
+        steps(
+          { act: 'rules', pick: 1 },
+          { act: 'check' },
+          { act: 'compact', moveMs: 109_000 },
+          { act: 'reset', user: 3 },
+          { act: 'check', user: 3 },
+          { act: 'refund', pick: 3 },
+        ),
+      ))
+
+    it('where slower rules came that nobody has asked for yet', () =>
+      run(
+        steps({ act: 'rules', pick: 2 }),
+        steps(
+          { act: 'check', amount: 4 },
+          { act: 'rules', pick: 0 },
+          { act: 'compact', moveMs: 91_000 },
+          { act: 'check', moveMs: -60_000 },
+        ),
+      ))
+  })
+
   it('have the holds that were released, though that writes no row', async () => {
     const store = memoryStore()
     const rules = { r: { scope: 'user', limits: ['1 concurrent for 60s', '100/h'] } } as const

@@ -130,7 +130,9 @@ export class MemoryStore implements Store {
       if (numbers.kind === BUCKET) table.noteDebt(column, numbers, now)
       return taken
     })
-    this.#touch(changes, amounts, now)
+    // Each was given a row, if only an empty one: one that is made or moved and not written would be in no export.
+    const made = changes.map(() => 1)
+    this.#touch(changes, made, now)
     return amounts
   }
 
@@ -160,21 +162,27 @@ export class MemoryStore implements Store {
         used += table.change(column, now, (full, beside) =>
           reset(full, 0, sample.numbers, now, beside),
         )
-        table.noteRefund(column, RESET, now)
       }
-      if (used > 0) {
-        inUse++
-        table.touch(now)
-      }
+      // Where nothing was given back, the row may as well be gone: then no reset could be noted either.
+      if (used === 0) continue
+      for (const column of family.columns.keys()) table.noteRefund(column, RESET, now)
+      inUse++
+      table.touch(now)
     }
     return inUse
   }
 
   renew({ id, rows }: HoldPlace, now: number): number {
     this.#tables.noteHolds()
-    const expiries = this.#holdsOf(rows, now).map(({ limit, holds }) =>
-      renewHold(limit, now, holds, id),
-    )
+    const expiries = this.#holdsOf(rows, now).map(({ limit, holds, table }) => {
+      const expiry = renewHold(limit, now, holds, id)
+      // An earlier layout is dropped when nothing written there before can matter: a renewed hold can for longer.
+      if (expiry > 0 && table?.isBlank) {
+        table.settle(now)
+        table.touch(now)
+      }
+      return expiry
+    })
     return expiries.length === 0 ? 0 : Math.min(...expiries)
   }
 
@@ -190,14 +198,17 @@ export class MemoryStore implements Store {
   }
 
   /** The rules may have changed since the hold was taken: its limits are found by what they are. */
-  #holdsOf(rows: readonly RowPlace[], now: number): { limit: LimitNumbers; holds: Holds }[] {
+  #holdsOf(
+    rows: readonly RowPlace[],
+    now: number,
+  ): { limit: LimitNumbers; holds: Holds; table: Table | undefined }[] {
     return rows.flatMap(({ rule, value }) => {
       const table = this.#tables.find(rule.family, value, now)
       return rule.limits.flatMap(({ id, numbers }) => {
         if (numbers.kind !== CONCURRENCY) return []
         const column = table?.columns.indexOf(id) ?? -1
         const holds = column < 0 ? NO_HOLDS : (table!.beside(column) as Holds)
-        return [{ limit: numbers, holds }]
+        return [{ limit: numbers, holds, table }]
       })
     })
   }

@@ -5,8 +5,10 @@
  * - A key's row lies between its home slot and the next empty slot of its segment. Slots are never
  *   emptied in place, so that this stays true: an evicted row is dead until another key takes it.
  * - A segment is at most 3/4 full. Segments grow alone, so that growing is a short pause.
- * - A row whose counters have been empty for the grace is free: an insert that passes it takes it, and
- *   a segment that is rebuilt drops it. There are no timers.
+ * - A row whose counters have been empty for the grace, and that was not written for as long, is free: an
+ *   insert that passes it takes it, and a segment that is rebuilt drops it. There are no timers. Whether a
+ *   free row is still there must make no difference to any answer, however clocks step within the grace: one
+ *   store drops it and another, restored from it, does not.
  */
 import type { Besides } from './besides.js'
 import { type Columns, GRACE_US } from './columns.js'
@@ -113,8 +115,14 @@ export class Rows {
     return Math.max(CANDIDATES, this.#shared.maxKeys / (4 * this.#shared.tables))
   }
 
+  /** The last write counts too: a refund goes by it where the clock has stepped back behind it. */
   #isFree(segment: Segment, row: number, now: number): boolean {
-    return this.columns.emptyAt(segment.numbers, row + 1, this.#shared.besides) + GRACE_US <= now
+    const { numbers } = segment
+    const { columns } = this
+    return (
+      columns.emptyAt(numbers, row + 1, this.#shared.besides) + GRACE_US <= now &&
+      numbers[row + 1 + columns.lastAt]! + GRACE_US <= now
+    )
   }
 
   /**

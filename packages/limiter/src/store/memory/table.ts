@@ -126,7 +126,8 @@ export class Table {
       if (handleAt < 0) continue
       const other = previous.columns.all[index]!
       this.#blank[1 + handleAt] = previous.numbers[previous.row + other.handleAt]!
-      this.#blankLogs[i] = previous.#blankLogs[index]
+      // A row has its log at its handle; what was made for a blank before is another key's.
+      this.#blankLogs[i] = previous.isBlank ? previous.#blankLogs[index] : undefined
     }
     const last = previous.columns.lastOf(previous.numbers, previous.row)
     this.columns.touch(this.#blank, 1, last)
@@ -230,7 +231,8 @@ export class Table {
     if (this.previous === null) return
     for (const [i, { numbers }] of columns.all.entries()) {
       const longest = this.#longestOf(i, numbers.amount)
-      this.previousEnds = Math.max(this.previousEnds, now + longest + GRACE_US)
+      // Its rows may have been written by a clock that was ahead by the grace, and clocks may step back as far again.
+      this.previousEnds = Math.max(this.previousEnds, now + longest + 2 * GRACE_US)
     }
     for (let table: Table | null = this.previous; table !== null; table = table.previous) {
       table.previousEnds = Math.max(table.previousEnds, this.previousEnds)

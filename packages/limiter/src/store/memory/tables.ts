@@ -17,6 +17,12 @@ import { Table } from './table.js'
 /** How many slots are looked at by one call for compaction, at least: a short pause, however many tables there are. */
 const COMPACTED_SLOTS = 4096
 
+interface Asked {
+  readonly family: Family
+  /** What the rules in force had of that name then: itself, or what it is a shard or a scaled copy of. */
+  readonly kept: Family | undefined
+}
+
 export class Tables {
   readonly #byFamily = new Map<string, Table>()
   #shared: Shared
@@ -24,6 +30,8 @@ export class Tables {
   #fingerprint: Fingerprint
   /** By namespace. */
   readonly #kept = new Map<string, RuleSet>()
+  /** The family by which a table was last asked for. */
+  readonly #asked = new WeakMap<Table, Asked>()
   #compacting: Iterator<readonly [Table, number]> | null = null
   /** How many exports said anything. */
   #exports = 0
@@ -70,9 +78,24 @@ export class Tables {
     for (const [i, { mostBurst }] of family.columns.entries())
       table.mostTokens[i] = Math.max(table.mostTokens[i]!, mostBurst)
     table.use(columns, now)
+    this.#asked.set(table, { family, kept: this.#keptOf(family) })
     family.owner = this
     family.rows = table
     return table
+  }
+
+  /** The family of that name in the rules in force. */
+  #keptOf({ namespace, name }: Family): Family | undefined {
+    return this.#kept.get(namespace)?.families.get(name)
+  }
+
+  /**
+   * The table was asked for since its family's rules last changed, so it has the numbers in force. Without
+   * them no row can be said to be free: slower ones make what was used matter for longer.
+   */
+  #isCurrent(table: Table): boolean {
+    const asked = this.#asked.get(table)
+    return asked !== undefined && this.#keptOf(asked.family) === asked.kept
   }
 
   /** Forgets the families of the rules' namespace that these do not have, unless others come to be kept. */
@@ -115,7 +138,7 @@ export class Tables {
         return
       }
       const [table, index] = value
-      slots += table.compact(index, now)
+      slots += this.#isCurrent(table) ? table.compact(index, now) : 1
     }
   }
 
