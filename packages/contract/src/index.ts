@@ -3,6 +3,12 @@ export { isoTime } from './decisions/answer-values.js'
 export * from './decisions/decision-fields.js'
 export * from './decisions/limit-fields.js'
 export * from './decisions/request-fields.js'
+export {
+  AUTH_HEADERS,
+  type AuthHeader,
+  fieldsInHeaders,
+  REQUEST_HEADERS,
+} from './decisions/request-headers.js'
 export * from './errors.js'
 export type { ErrorBody } from './errors-schema.js'
 export * from './openapi.js'

@@ -4,6 +4,7 @@ import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createLimiter, type Request } from './index.js'
+import { REQUEST_NAMES } from './request.js'
 
 function limiterOf() {
   return createLimiter({
@@ -30,22 +31,9 @@ describe('any request whatever', () => {
     withSparseArray: true,
     withTypedArray: true,
   })
-  const FIELDS = [
-    'subject',
-    'resource',
-    'normalize',
-    'method',
-    'cost',
-    'costs',
-    'tier',
-    'dryRun',
-    'idempotencyKey',
-    'holdId',
-    'signal',
-  ]
   const scopes = fc.constantFrom('user', 'ip', 'org', 'global', 'usr', '__proto__', 'constructor')
   const shaped = fc.oneof(
-    fc.dictionary(fc.constantFrom(...FIELDS), anything),
+    fc.dictionary(fc.constantFrom(...REQUEST_NAMES), anything),
     fc.record({
       subject: fc.dictionary(scopes, fc.oneof(fc.string({ unit: 'binary' }), fc.ipV6(), anything)),
       resource: fc.oneof(fc.string({ unit: 'binary' }), fc.webPath()),

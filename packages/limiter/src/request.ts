@@ -37,7 +37,7 @@ export interface Request<Scope extends string = string> {
   readonly signal?: AbortSignal
 }
 
-/** A field that is missing here does not compile. */
+/** A field that is missing here does not compile; one that is not read is refused (`refuseOthers`). */
 const KNOWN: Readonly<Record<keyof Request, true>> = {
   subject: true,
   resource: true,
@@ -51,12 +51,13 @@ const KNOWN: Readonly<Record<keyof Request, true>> = {
   holdId: true,
   signal: true,
 }
-const FIELDS = Object.keys(KNOWN)
-const MOST_SCOPES = 32
-const MOST_UNITS = 16
-const MOST_COST = 100_000
+export const REQUEST_NAMES = Object.keys(KNOWN) as (keyof Request)[]
+export const MOST_SCOPES = 32
+export const MOST_UNITS = 16
+export const MOST_COST = 100_000
 export const MOST_UNIT_COST = 1_000_000_000
-const LONGEST_KEY = 255
+/** Of an idempotency key, and of a caller's own id of a hold. */
+export const LONGEST_KEY = 255
 
 /** A checked request. One is used again and again: nothing keeps it. */
 export class CheckedRequest implements Asked {
@@ -85,56 +86,57 @@ export class CheckedRequest implements Asked {
     requireRequest(request)
     const { subject, resource, normalize, method, tier, dryRun } = request
     const { idempotencyKey, holdId, cost, costs, signal } = request
-    let known = 0
-    if (subject !== undefined) known++
-    if (resource !== undefined) known++
+    let read = 0
+    if (subject !== undefined) read++
+    if (resource !== undefined) read++
     this.isNormalized = rules.normalizesChecks
     if (normalize !== undefined) {
-      known++
+      read++
       if (typeof normalize !== 'boolean')
         throw badRequest('normalize', `is ${quote(normalize)}; expected true or false`)
       this.isNormalized = normalize
     }
     this.method = ''
     if (method !== undefined) {
-      known++
+      read++
       this.method = readMethod(method)
     }
     this.tier = null
     if (tier !== undefined) {
-      known++
+      read++
       this.tier = matching('tier', tier, TIER, "a tier's name")
     }
     if (dryRun !== undefined) {
-      known++
+      read++
       if (typeof dryRun !== 'boolean')
         throw badRequest('dryRun', `is ${quote(dryRun)}; expected true or false`)
     }
     if (idempotencyKey !== undefined) {
-      known++
+      read++
       shortText('idempotencyKey', idempotencyKey)
     }
     if (holdId !== undefined) {
-      known++
+      read++
       shortText('holdId', holdId)
     }
     this.cost = 0
     this.costs = null
     if (cost !== undefined) {
-      known++
+      read++
       this.cost = wholeNumber('cost', cost, 1, MOST_COST)
     }
     if (costs !== undefined) {
-      known++
+      read++
       this.#readCosts(cost, costs)
     }
     if (signal !== undefined) {
-      known++
+      read++
       if (!(signal instanceof AbortSignal))
         throw badRequest('signal', `is ${quote(signal)}; expected an AbortSignal`)
     }
-    for (const _ in request) known--
-    if (known < 0) refuseUnknown(request)
+    let stated = 0
+    for (const _ in request) stated++
+    if (stated > read) refuseOthers(request, read)
     this.#readResource(resource, rules)
     this.#readSubject(subject, rules, scopes)
   }
@@ -264,11 +266,15 @@ function requirePlain(subject: object): void {
   throw badRequest('subject', 'has no fields; expected an object such as { user: "ada" }')
 }
 
-function refuseUnknown(request: Request): void {
+/** Fields that were not read: undefined ones are as if they were not there, no other may be ignored. */
+function refuseOthers(request: Request, read: number): void {
+  let stated = 0
   for (const field in request) {
-    if (!FIELDS.includes(field))
-      throw badRequest(field.slice(0, 64), `is unknown${didYouMean(field, FIELDS)}`)
+    if (!Object.hasOwn(KNOWN, field))
+      throw badRequest(field.slice(0, 64), `is unknown${didYouMean(field, REQUEST_NAMES)}`)
+    if (request[field as keyof Request] !== undefined) stated++
   }
+  if (stated > read) throw new Error('a known field of the request is not read')
 }
 
 /** The same costs by unit, once they are found good. */

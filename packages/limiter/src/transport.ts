@@ -23,7 +23,15 @@ export { policyName } from './http/headers.js'
 export { canBeLeased } from './leases/leasable-rules.js'
 export { ALGORITHMS, limitIdentity } from './limits/limit.js'
 export { printHold, printReceipt, readHold, readReceipt, shortId } from './receipt-text.js'
-export { MOST_UNIT_COST, readUnits, wholeNumber } from './request.js'
+export {
+  LONGEST_KEY,
+  MOST_COST,
+  MOST_SCOPES,
+  MOST_UNIT_COST,
+  MOST_UNITS,
+  readUnits,
+  wholeNumber,
+} from './request.js'
 export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
 export {
   DOCUMENT_PARTS,

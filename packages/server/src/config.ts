@@ -2,9 +2,9 @@
  * The one reader of flags, environment and configuration file. A setting is a line of the table below: it
  * has a flag, a variable and a key in the file, all three of the same name; flags win, then variables.
  */
+import { AUTH_HEADERS, type AuthHeader } from '@sluice/contract'
 import { HEADER_FAMILIES, type HeaderFamily } from '@sluice/limiter'
 import { didYouMean, list, quote } from '@sluice/limiter/transport'
-import { AUTH_HEADERS, type AuthHeader } from './auth-headers.js'
 import type { AnswerShape } from './decisions.js'
 import { DOCUMENT_LIMITS } from './document-limits.js'
 import { LEVELS, type Level } from './telemetry/log.js'

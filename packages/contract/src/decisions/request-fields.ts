@@ -3,6 +3,14 @@
  * name here does not compile.
  */
 import type { Request } from '@sluice/limiter'
+import {
+  LONGEST_KEY,
+  LONGEST_RESOURCE,
+  MOST_COST,
+  MOST_SCOPES,
+  MOST_UNIT_COST,
+  MOST_UNITS,
+} from '@sluice/limiter/transport'
 import { METHOD_PATTERN, SCOPE_PATTERN, TIER_PATTERN, whole as wholeText } from '../rules/names.js'
 import {
   flag,
@@ -22,19 +30,24 @@ import {
 export const INCLUDES = ['limits', 'receipt'] as const
 export type Include = (typeof INCLUDES)[number]
 
-const LARGEST_COST = 1_000_000_000
-const unitNames = { propertyNames: { pattern: wholeText(SCOPE_PATTERN) }, maxProperties: 16 }
+/** The checks of a batch. */
+export const MOST_CHECKS = 1000
+
+const unitNames = {
+  propertyNames: { pattern: wholeText(SCOPE_PATTERN) },
+  maxProperties: MOST_UNITS,
+}
 
 /** Amounts by unit, 0 included. */
 export const amounts = table(
-  whole(0, LARGEST_COST, 'An amount.'),
+  whole(0, MOST_UNIT_COST, 'An amount.'),
   'Amounts by unit: `{"requests": 1, "tokens": 1500}`.',
   unitNames,
 )
 
 /** An id that the caller chooses. */
 const ownId = (description: string) =>
-  text(description, { minLength: 1, maxLength: 255, pattern: PLAIN })
+  text(description, { minLength: 1, maxLength: LONGEST_KEY, pattern: PLAIN })
 
 export const include = list(
   oneOf(INCLUDES, 'What to add.'),
@@ -48,7 +61,7 @@ export const SUBJECT_FIELDS = {
   subject: table(
     value('A value of a scope that the rules know; of `ip` an address.'),
     'Who asks: a value for each scope. May be empty.',
-    { maxProperties: 32, examples: [{ user: 'ada', ip: '203.0.113.42' }] },
+    { maxProperties: MOST_SCOPES, examples: [{ user: 'ada', ip: '203.0.113.42' }] },
   ),
   scope: text('With `identifier` instead of `subject`: one scope.', { examples: ['user'] }),
   identifier: value('The value of `scope`.'),
@@ -58,13 +71,16 @@ export const SUBJECT_FIELDS = {
 export const REQUEST_FIELDS = {
   ...SUBJECT_FIELDS,
   resource: text('The resource of the request. A query is ignored.', {
-    maxLength: 2048,
+    maxLength: LONGEST_RESOURCE,
+    // May be empty, unlike what is PLAIN.
+    pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+    expected: 'a text without control characters',
     examples: ['/hello'],
   }),
   method: text('The HTTP method, where there is one.', { pattern: wholeText(METHOD_PATTERN) }),
-  cost: whole(1, 100_000, "Requests to be charged; the rules' costs, else 1, unless given."),
+  cost: whole(1, MOST_COST, "Requests to be charged; the rules' costs, else 1, unless given."),
   costs: table(
-    whole(1, LARGEST_COST, 'An amount.'),
+    whole(1, MOST_UNIT_COST, 'An amount.'),
     'Amounts by unit: `{"requests": 1, "tokens": 1500}`.',
     unitNames,
   ),
@@ -93,10 +109,10 @@ export const WIRE_NAMES = {
   signal: null,
 } as const satisfies { readonly [F in keyof Required<Request>]: RequestField | null }
 
-/** Fields that say whom or which namespace is meant; the others are fields of the library's request. */
+/** Fields that name the subject or the namespace; the others are fields of the library's request. */
 type OfSubject = keyof typeof SUBJECT_FIELDS
 type Unread = Exclude<RequestField, OfSubject | (typeof WIRE_NAMES)[keyof typeof WIRE_NAMES]>
-/** A field that would be accepted and read by nobody does not compile. */
+/** A field that is mapped to no field of the library's request does not compile. */
 export const UNREAD: { readonly [F in Unread]: never } = {}
 
 export const REQUEST_FIELD_NAMES = Object.keys(REQUEST_FIELDS) as RequestField[]

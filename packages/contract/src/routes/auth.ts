@@ -1,4 +1,5 @@
 /** The route for gateways that only know statuses. */
+import { headerSchemas } from '../decisions/request-headers.js'
 import { oneOf, text } from '../schema.js'
 import { route } from './route.js'
 
@@ -21,11 +22,7 @@ export const authRoutes = {
           ),
         ]),
       ),
-      'X-Sluice-Resource': text('The resource of the request. It is normalised.'),
-      'X-Sluice-Method': text('Its method.'),
-      'X-Sluice-Cost': text('Requests to be charged; read only with `--auth-headers cost`.'),
-      'X-Sluice-Tier': text('Its tier; read only with `--auth-headers tier`.'),
-      'X-Idempotency-Key': text('Read only with `--auth-headers idempotency-key`.'),
+      ...headerSchemas(),
       'X-Sluice-Subject': text('One scope, `user=42`. Send `X-Sluice-Scope-User` instead.', {
         deprecated: true,
       }),

@@ -1,7 +1,8 @@
 /** Who and what is meant, as it is written behind a command: `user:42 GET /v1/search --cost 2`. */
+import type { RequestField } from '@sluice/contract'
 import { quote } from '@sluice/limiter/transport'
 import { UsageError } from '../config.js'
-import type { FlagValues } from './command-options.js'
+import type { Flag, FlagValues } from './command-options.js'
 
 /** One subject. */
 export const WHOM = ['<scope:value>', 'whom, such as user:42'] as const
@@ -9,12 +10,31 @@ export const WHOM = ['<scope:value>', 'whom, such as user:42'] as const
 export const REQUEST_ARGUMENTS = [
   ['<scope:value...>', 'who asks, such as user:42 ip:203.0.113.9; then [METHOD] [/path]'],
 ] as const
-export const REQUEST_OPTIONS = [
-  ['--cost <N>', 'requests to be charged'],
-  ['--costs <UNIT=N,...>', 'other units to be charged, such as tokens=1500'],
-  ['--tier <NAME>', 'the tier to decide by, instead of the one that the rules name'],
-  ['--dry-run', 'decide, but count nothing'],
-] as const
+
+/** The option for each field of a request; null: it has none. A field that is missing here does not compile. */
+const OPTIONS = {
+  // These are arguments.
+  subject: null,
+  resource: null,
+  method: null,
+  scope: null,
+  identifier: null,
+  // It is an option of every command.
+  namespace: null,
+  cost: ['--cost <N>', 'requests to be charged'],
+  costs: ['--costs <UNIT=N,...>', 'other units to be charged, such as tokens=1500'],
+  tier: ['--tier <NAME>', 'the tier to decide by, instead of the one that the rules name'],
+  dry_run: ['--dry-run', 'decide, but count nothing'],
+  // A command asks once and holds nothing.
+  idempotency_key: null,
+  hold: null,
+} as const satisfies { readonly [F in RequestField]: Flag | null }
+
+type Options = typeof OPTIONS
+
+export const REQUEST_OPTIONS = Object.values(OPTIONS).filter(
+  (option): option is NonNullable<Options[RequestField]> => option !== null,
+)
 
 export interface RequestWords {
   readonly subject: Readonly<Record<string, string>>
@@ -60,11 +80,12 @@ export function readWords(words: readonly string[]): RequestWords {
   return { subject, ...request }
 }
 
-/** The body of a check. */
+/** The body of a check. An option of REQUEST_OPTIONS that is not read here does not compile. */
 export function readRequest(
   words: readonly string[],
-  { cost, costs, tier, dryRun }: FlagValues<typeof REQUEST_OPTIONS>,
+  { cost, costs, tier, dryRun, ...unread }: FlagValues<typeof REQUEST_OPTIONS>,
 ) {
+  unread satisfies Readonly<Record<PropertyKey, never>>
   return {
     ...readWords(words),
     ...(cost === undefined ? {} : { cost: whole('--cost', cost) }),

@@ -2,6 +2,7 @@
 import {
   type Include,
   include,
+  MOST_CHECKS,
   REQUEST_FIELD_NAMES,
   type RequestField,
   validate,
@@ -52,8 +53,6 @@ function readSubject(body: Body, prefix: string): unknown {
 }
 
 const isWhat = (value: unknown) => (value === undefined ? 'is missing' : `is ${quote(value)}`)
-
-export const MOST_CHECKS = 1000
 
 /** What an answer is to have besides, from the body or the query. */
 export function readInclude(stated: unknown, inQuery: string | undefined): readonly Include[] {

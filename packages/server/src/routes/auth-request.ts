@@ -3,9 +3,16 @@
  * gateway may pass on headers of its client, so no other header is read unless a setting allows it, and
  * none may be there twice: it could not be told which one the gateway wrote.
  */
+import {
+  type AuthHeader,
+  fieldsInHeaders,
+  REQUEST_FIELDS,
+  REQUEST_HEADERS,
+  type RequestField,
+  WIRE_NAMES,
+} from '@sluice/contract'
 import type { Request } from '@sluice/limiter'
 import { pathAmbiguity, quote, SCOPE } from '@sluice/limiter/transport'
-import type { AuthHeader } from '../auth-headers.js'
 import { ServiceError } from '../error-codes.js'
 import { badField } from '../http/body.js'
 import { inWireWords } from '../http/wire-request.js'
@@ -13,14 +20,12 @@ import { inWireWords } from '../http/wire-request.js'
 const SCOPE_PREFIX = 'x-sluice-scope-'
 const SUBJECT = 'X-Sluice-Subject'
 
-/** Headers by the field of the request that they are. */
-const HEADERS: Readonly<Record<string, string>> = {
-  resource: 'X-Sluice-Resource',
-  method: 'X-Sluice-Method',
-  cost: 'X-Sluice-Cost',
-  tier: 'X-Sluice-Tier',
-  idempotency_key: 'X-Idempotency-Key',
-}
+/** The header of a request's field. */
+const HEADER_OF = new Map<string, string>(REQUEST_HEADERS.map(({ field, name }) => [field, name]))
+/** The names that the library has for the fields of a request. */
+const LIBRARY_NAMES = new Map<string | null, string>(
+  Object.entries(WIRE_NAMES).map(([name, field]) => [field, name]),
+)
 
 /** `rawHeaders`: names and values in turn, as they came. Throws naming the header. */
 export function readAuthRequest(
@@ -31,9 +36,7 @@ export function readAuthRequest(
   const fields = new Map<string, string>()
   const known = new Map<string, string>([
     [SUBJECT.toLowerCase(), SUBJECT],
-    ...['resource', 'method', ...allowed.map((name) => name.replaceAll('-', '_'))].map(
-      (field) => [HEADERS[field]!.toLowerCase(), field] as const,
-    ),
+    ...fieldsInHeaders(allowed).map(({ field, name }) => [name.toLowerCase(), field] as const),
   ])
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const header = rawHeaders[i]!
@@ -58,14 +61,18 @@ function requestOf(
     normalize: true,
   }
   const ambiguity = pathAmbiguity(text('resource') ?? '')
-  if (ambiguity !== undefined) throw badField(HEADERS['resource']!, ambiguity)
-  for (const field of ['resource', 'method', 'tier'])
-    if (text(field) !== undefined) request[field] = text(field)
-  const cost = text('cost')
-  if (cost !== undefined) request['cost'] = /^\d{1,6}$/.test(cost) ? Number(cost) : cost
-  const key = text('idempotency_key')
-  if (key !== undefined) request['idempotencyKey'] = key
+  if (ambiguity !== undefined) throw badField(HEADER_OF.get('resource')!, ambiguity)
+  for (const { field } of REQUEST_HEADERS) {
+    const value = text(field)
+    if (value !== undefined) request[LIBRARY_NAMES.get(field)!] = valueOf(field, value)
+  }
   return request
+}
+
+/** A number where the field is one; what is no number is refused by the library, as it was written. */
+function valueOf(field: RequestField, written: string): string | number {
+  const { type } = REQUEST_FIELDS[field] as { type?: string }
+  return type === 'integer' && /^\d{1,6}$/.test(written) ? Number(written) : written
 }
 
 /** An empty value is an absent scope: gateways have no other way to say so. */
@@ -126,7 +133,8 @@ export async function inHeaderWords<T>(work: () => Promise<T>): Promise<T> {
     const said = inWireWords(error)
     if (!(said instanceof ServiceError) || said.field === undefined) throw said
     const [field, scope] = said.field.split('.') as [string, string?]
-    const header = field === 'subject' && scope !== undefined ? headerOf(scope) : HEADERS[field]
+    const header =
+      field === 'subject' && scope !== undefined ? headerOf(scope) : HEADER_OF.get(field)
     if (header === undefined) throw said
     throw new ServiceError(said.code, `${header}: ${said.message}`, { field: header })
   }

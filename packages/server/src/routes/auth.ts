@@ -1,5 +1,5 @@
 /** `GET /v1/auth`: a check by headers, for gateways that only know statuses. */
-import type { AuthHeader } from '../auth-headers.js'
+import type { AuthHeader } from '@sluice/contract'
 import type { Decisions } from '../decisions.js'
 import type { Handlers } from '../http/route.js'
 import { statusOf } from '../http/wire-answer.js'

@@ -1,4 +1,10 @@
-import { ROUTE_IDS, type RouteId, routeOf } from '@sluice/contract'
+import {
+  REQUEST_FIELD_NAMES,
+  type RequestField,
+  ROUTE_IDS,
+  type RouteId,
+  routeOf,
+} from '@sluice/contract'
 import { createLimiter } from '@sluice/limiter'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -15,7 +21,9 @@ const texts = fc.oneof(
 const odd = fc.constantFrom(null, true, 1, [], {}, 'x') as fc.Arbitrary<unknown>
 const mostly = (usual: fc.Arbitrary<unknown>) =>
   fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: odd })
-const fields = {
+/** A field of requests that has no values here does not compile. */
+const requestFields = {
+  namespace: mostly(fc.constant('default')),
   subject: mostly(fc.record({ user: texts, ip: fc.constant('10.0.0.1') }, { requiredKeys: [] })),
   scope: mostly(fc.constant('user')),
   identifier: mostly(texts),
@@ -29,8 +37,8 @@ const fields = {
   dry_run: mostly(fc.boolean()),
   idempotency_key: mostly(texts),
   hold: mostly(texts),
-  other: fc.constant(1),
-}
+} satisfies { readonly [F in RequestField]: fc.Arbitrary<unknown> }
+const fields = { ...requestFields, other: fc.constant(1) }
 
 /** A few of the fields at a time, so that some bodies are good. */
 function bodiesOf(fields: Record<string, fc.Arbitrary<unknown>>) {
@@ -39,6 +47,10 @@ function bodiesOf(fields: Record<string, fc.Arbitrary<unknown>>) {
     .map(([all, kept]) => Object.fromEntries(kept.map((field) => [field, all[field]])))
 }
 const bodies = bodiesOf(fields)
+
+/** What depends on the rules, or on two fields together, is not in the schema. */
+const OF_RULES_OR_TWO =
+  /identifier|surrogate|give one of them|IPv4 or IPv6|costs.requests|not a scope of the rules/
 
 describe('the schema of a check', () => {
   it('allows whatever the reader accepts', () => {
@@ -58,6 +70,43 @@ describe('the schema of a check', () => {
     expect(accepted).toBeGreaterThan(200)
   })
 
+  /** Of every type, and of many lengths and sizes. */
+  const lengths = [0, 1, 2, 63, 64, 65, 100, 101, 255, 256, 500, 1024, 1025, 2048, 2049, 5000]
+  const texts = ['A b', 'a\n', '\u0000', '-', '/x?q', '10.0.0.1', 'GET', 'user']
+  const numbers = [-1, 0, 0.5, 1, 100_000, 100_001, 1e9, 1e9 + 1]
+  const tables = [{}, { a: 'b' }, { a: 1 }, { a: 0 }, { user: 'ada' }, { a: { b: 1 } }]
+  const others = [true, false, null, [], ['a'], [{}]]
+  const anyValue = [
+    ...lengths.map((length) => 'a'.repeat(length)),
+    ...texts,
+    ...numbers,
+    ...tables,
+    ...others,
+    Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`unit_${i}`, 1])),
+    Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`scope_${i}`, 'x'])),
+  ]
+  const scopes = Array.from({ length: 33 }, (_, i) => `scope_${i}`)
+  const knowing = createLimiter({ rules: { a: { scope: 'user', limits: '10/s' } }, scopes })
+
+  it.each(REQUEST_FIELD_NAMES)('agrees with the reader on every value of %s', (name) => {
+    const bases = [{ subject: {} }, { scope: 'user', identifier: 'ada' }, {}]
+    let refused = 0
+    for (const base of bases) {
+      for (const value of anyValue) {
+        const body = { ...base, [name]: value }
+        try {
+          knowing.validate(readCheck(body).request)
+        } catch (error) {
+          refused++
+          if (isAllowedBody('/v1/check', body)) expect(String(error)).toMatch(OF_RULES_OR_TWO)
+          continue
+        }
+        expect([body, isAllowedBody('/v1/check', body)]).toEqual([body, true])
+      }
+    }
+    expect(refused).toBeGreaterThan(20)
+  })
+
   it('allows nothing else, but for what depends on the rules or on two fields together', () => {
     fc.assert(
       fc.property(bodies, (body) => {
@@ -65,9 +114,7 @@ describe('the schema of a check', () => {
         try {
           limiter.validate(readCheck(body).request)
         } catch (error) {
-          expect(String(error)).toMatch(
-            /identifier|surrogate|give one of them|IPv4 or IPv6|costs.requests|not a scope of the rules/,
-          )
+          expect(String(error)).toMatch(OF_RULES_OR_TWO)
         }
       }),
       { numRuns: 20_000 },

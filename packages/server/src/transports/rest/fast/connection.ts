@@ -11,10 +11,9 @@
  */
 
 import type { Socket } from 'node:net'
-import { BATCH_BODY_BYTES, CHECK_BODY_BYTES } from '@sluice/contract'
+import { BATCH_BODY_BYTES, CHECK_BODY_BYTES, MOST_CHECKS } from '@sluice/contract'
 import type { Request } from '@sluice/limiter'
 import type { Answer, DecisionRecord } from '@sluice/limiter/transport'
-import { MOST_CHECKS } from '../../../http/wire-request.js'
 import type { Caller } from '../../../security/caller.js'
 import { Admission } from './admission.js'
 import { AnswerQueue } from './answer-queue.js'

@@ -10,7 +10,13 @@
  */
 import { INCLUDES, type Include } from '@sluice/contract'
 import type { Limiter, Request } from '@sluice/limiter'
-import { isPlainIpv4, LONGEST_RESOURCE, LONGEST_VALUE, TIER } from '@sluice/limiter/transport'
+import {
+  isPlainIpv4,
+  LONGEST_RESOURCE,
+  LONGEST_VALUE,
+  MOST_COST,
+  TIER,
+} from '@sluice/limiter/transport'
 import { INCLUDE_BITS } from './answer-kinds.js'
 
 const QUOTE = 34
@@ -264,7 +270,7 @@ export class CheckScanner {
           break
         case COST:
           cost = this.#number()
-          if (cost === 0 || cost > 100_000) return null
+          if (cost === 0 || cost > MOST_COST) return null
           break
         case TIER_FIELD:
           tier = this.#string(64)
