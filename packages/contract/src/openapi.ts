@@ -2,6 +2,7 @@
 import { FULL_ANSWERS } from './decisions/decision-fields.js'
 import { ERROR_CODES, type ErrorCode } from './errors.js'
 import { ErrorAnswer } from './errors-schema.js'
+import { ROLE_MEANINGS, ROLES } from './roles.js'
 import { ROUTE_IDS, type RouteId, routeOf } from './routes/index.js'
 import type { RouteContract } from './routes/route.js'
 import { PATH_PARAMETERS } from './routes/route-parts.js'
@@ -44,14 +45,14 @@ class Printer {
 
   operation(id: RouteId): Keywords {
     const contract = routeOf(id)
-    const { summary, body, role, deprecated } = contract
+    const { summary, body, deprecated } = contract
     const parameters = this.#parameters(contract)
     return {
       operationId: id,
       summary,
+      ...access(contract),
       ...(parameters.length === 0 ? {} : { parameters }),
       ...(body === null ? {} : { requestBody: { required: true, ...this.#content(body) } }),
-      ...(role === 'anyone' ? { security: [] } : {}),
       ...(deprecated === undefined ? {} : { deprecated: true }),
       responses: this.#responses(contract),
     }
@@ -112,6 +113,19 @@ class Printer {
   }
 }
 
+/** Who may ask. An empty requirement: no token is needed on loopback where none is configured. */
+function access({ role }: RouteContract): Keywords {
+  return role === 'anyone'
+    ? { description: 'Needs no token.', security: [] }
+    : { description: `Needs the role ${role}.`, security: [{}, { token: [role] }] }
+}
+
+const TOKEN_WORDS = [
+  'Each operation names the role that it needs.',
+  ...ROLES.map((role) => `\`${role}\` ${ROLE_MEANINGS[role]}.`),
+  'Without a configured token, every local caller is `admin`.',
+].join(' ')
+
 const errorWords = (codes: readonly ErrorCode[]) =>
   codes.map((code) => `\`${code}\`: ${ERROR_CODES[code].meaning}`).join('\n\n')
 
@@ -131,11 +145,10 @@ export function openApiDocument({ version, isFull = false }: OpenApiOptions): Ke
       description: 'Decides, for every request an API receives, whether it may pass now.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    security: [{}, { token: [] }],
     paths,
     components: {
       schemas: printer.schemas.definitions,
-      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: TOKEN_WORDS } },
     },
   }
 }

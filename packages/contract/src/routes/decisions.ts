@@ -198,7 +198,8 @@ export const decisionRoutes = {
     method: 'POST',
     path: '/v1/refund',
     role: 'client',
-    summary: 'Give back by receipt, once and at most what was taken; without one it is a grant',
+    summary:
+      'Give back by receipt, once and at most what was taken; without one it is a grant, which needs the role operator',
     body: Refund,
     longestBody: VOUCHER_BODY_BYTES,
     answer: named('Refunded', object({ refunded: amounts, limits: list(Limit) })),

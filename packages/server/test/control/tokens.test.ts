@@ -4,7 +4,7 @@ import { ROUTE_IDS, type RouteId, routeOf } from '@sluice/contract'
 import { RuleSet } from '@sluice/limiter'
 import { expect, it } from 'vitest'
 import type { Route } from '../../src/http/route.js'
-import { type Role } from '../../src/security/caller.js'
+import type { Role } from '../../src/security/caller.js'
 import { tokenHash } from '../../src/security/token.js'
 import { onEachDatabase, type World } from './world.js'
 

@@ -168,6 +168,17 @@ describe.each(ROLES)('a token of role %s', (role) => {
   })
 })
 
+describe('the OpenAPI document', () => {
+  it.each(ROUTE_IDS)('says which role is needed: %s', async (id) => {
+    const { method, path } = routeOf(id)
+    const { body } = await callRoute(ROOT, 'openapi')
+    const { description, security } = body.paths[path][method.toLowerCase()]
+    const needed = NEEDS[id]
+    expect(description).toBe(needed === 'anyone' ? 'Needs no token.' : `Needs the role ${needed}.`)
+    expect(security).toEqual(needed === 'anyone' ? [] : [{}, { token: [needed] }])
+  })
+})
+
 describe('a caller without a token', () => {
   it.each(ROUTE_IDS)('has only health and readiness: %s', async (id) => {
     const { method, path } = routeOf(id)
