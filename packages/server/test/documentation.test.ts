@@ -4,6 +4,8 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { DECISION_FIELD_NAMES, LIMIT_FIELD_NAMES, plainFields } from '@sluice/contract'
+import { RULE_FIELD_NAMES } from '@sluice/limiter/transport'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { until } from '../../limiter/test/redis/servers.js'
@@ -103,5 +105,44 @@ describe('the documentation', () => {
 
   it('has rules', () => {
     expect(blocks('yaml').length).toBeGreaterThan(0)
+  })
+})
+
+/** The part of a page between two texts. */
+function partOf(page: string, from: string, to: string): string {
+  const text = read(page)
+  const [start, end] = [text.indexOf(from), text.indexOf(to)]
+  expect([start >= 0, end > start]).toEqual([true, true])
+  return text.slice(start, end)
+}
+
+const namesIn = (text: string) => [...text.matchAll(/`([a-z_]+)`/g)].map((match) => match[1]!)
+
+describe('the page on rules', () => {
+  it('has a row for every field of a rule, and for nothing else', () => {
+    const table = partOf('docs/concepts/rules.md', '## Fields of a rule', '[All fields with')
+    const names = [...table.matchAll(/^\| (`.*?) \|/gm)].flatMap((row) => namesIn(row[1]!))
+    expect(names.toSorted()).toEqual(RULE_FIELD_NAMES.toSorted())
+  })
+})
+
+describe('the page on the service', () => {
+  const page = 'docs/start/service.md'
+
+  it('shows an answer with the fields that every answer has', () => {
+    const [, json] = /^```json\n(.*?)^```$/ms.exec(read(page))!
+    expect(Object.keys(JSON.parse(json!))).toEqual(plainFields({ include: [], isFull: false }))
+  })
+
+  it('names every other field of an answer', () => {
+    const named = namesIn(partOf(page, 'A denial also has', 'In front of your API'))
+    const shown = plainFields({ include: [], isFull: false })
+    const others = DECISION_FIELD_NAMES.filter((name) => !shown.includes(name))
+    expect(others.filter((name) => !named.includes(name))).toEqual([])
+  })
+
+  it('names every field of a limit, and nothing else', () => {
+    const sentence = partOf(page, 'every limit that applies, each with', 'A batch has one')
+    expect(namesIn(sentence)).toEqual(LIMIT_FIELD_NAMES)
   })
 })
