@@ -90,7 +90,7 @@ const labels = table(
 /** True, false, on or off. */
 export const SWITCH = { enum: [true, false, 'on', 'off'] }
 
-export const RULE_FIELD_CONTRACTS = {
+const CONTRACTS = {
   scope: {
     description: 'What is counted apart: user, api_key, ip, org, global, or a name of your own.',
     input: scopeName,
@@ -244,7 +244,14 @@ export const RULE_FIELD_CONTRACTS = {
     print: same,
     words: quotedText,
   },
-} satisfies { readonly [F in RuleField]: RuleFieldContract<F> }
+} satisfies { readonly [F in RuleField]?: RuleFieldContract<F> }
+
+/** A field that has no entry does not compile, here and not where the table is used. */
+export const RULE_FIELD_CONTRACTS: {
+  readonly [F in RuleField]: F extends keyof typeof CONTRACTS
+    ? (typeof CONTRACTS)[F]
+    : RuleFieldContract<F>
+} = CONTRACTS
 
 type AnswerSchema<F extends RuleField> = (typeof RULE_FIELD_CONTRACTS)[F]['answer']
 

@@ -95,8 +95,8 @@ export interface RuleFieldDefinition<Value> {
    * `counters` means that subjects may start with unused counters.
    */
   readonly change: 'matching' | 'counters' | 'nothing'
-  /** Whether the field takes part in decisions, is only shown, or has no effect yet. */
-  readonly effect: 'decides' | 'shown' | 'not in force yet'
+  /** Whether the field takes part in decisions, is shown to denied callers or only in lists, or has no effect yet. */
+  readonly effect: 'decides' | 'shown to callers' | 'shown in lists' | 'not in force yet'
   /** Every rule must state it. */
   readonly isRequired: boolean
   /** The default rule may have it. */
@@ -108,6 +108,8 @@ export interface RuleFieldDefinition<Value> {
   /** Read also where a rule does not state it: something else decides what it is then. */
   readonly isAlwaysRead: boolean
 }
+
+type MissingEntry = RuleFieldDefinition<never> & { readonly inDefaultRule: boolean }
 
 /** An entry of the table; what is not given is as for most fields. */
 function field<Value, const InDefaultRule extends boolean = true>(given: {
@@ -137,7 +139,7 @@ function field<Value, const InDefaultRule extends boolean = true>(given: {
 const isSameJson = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
 const printTier = ({ tier, limits }: TierLimits) => [tier, limits.map(printLimit)]
 
-export const RULE_FIELDS = {
+const FIELDS = {
   scope: field({
     read: readScope,
     default: '',
@@ -247,7 +249,7 @@ export const RULE_FIELDS = {
     read: readMessage,
     default: null,
     change: 'nothing',
-    effect: 'shown',
+    effect: 'shown to callers',
     isNew: true,
   }),
   labels: field({
@@ -255,7 +257,7 @@ export const RULE_FIELDS = {
     default: {},
     equals: isSameJson,
     change: 'nothing',
-    effect: 'shown',
+    effect: 'shown in lists',
     isNew: true,
   }),
   adaptive: field({
@@ -276,9 +278,14 @@ export const RULE_FIELDS = {
     read: (reader) => reader.text('description') ?? null,
     default: null,
     change: 'nothing',
-    effect: 'shown',
+    effect: 'shown in lists',
   }),
-} satisfies Readonly<Record<RuleField, unknown>>
+}
+
+/** Of the fields of `RuleInput` one that has no entry does not compile, here and not where the table is used. */
+export const RULE_FIELDS: {
+  readonly [F in RuleField]: F extends keyof typeof FIELDS ? (typeof FIELDS)[F] : MissingEntry
+} = FIELDS
 
 /** The value that a field has once it is read. */
 export type RuleFieldValue<F extends RuleField> =

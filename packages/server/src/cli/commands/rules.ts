@@ -107,7 +107,7 @@ function notesOf(rule: Rule): string {
   const noted = OWN_FIELDS.filter(
     (name) =>
       !IN_COLUMNS.has(name) &&
-      RULE_FIELDS[name].effect !== 'shown' &&
+      !RULE_FIELDS[name].effect.startsWith('shown') &&
       rule[name] !== undefined &&
       !isDeepStrictEqual(rule[name], printDefault(name)) &&
       !(name === 'tier' && rule.name.endsWith(`@${rule.tier}`)),
