@@ -70,13 +70,22 @@ class TemplateText {
 
   /** Room for a number of a limit that holds `burst`. */
   addPlace(kind: Slot, burst: number, verdictAt: number): void {
-    if (kind === 'reset_at') {
-      const at = this.add(`"${TIME}"`) + 1
-      this.places.push({ kind, at, burst, width: TIME.length, verdictAt })
-      return
+    const { text, skipped, width } = blankOf(kind, burst)
+    const at = this.add(text) + skipped
+    this.places.push({ kind, at, burst, width, verdictAt })
+  }
+}
+
+/** The text that a number is written over, how much of it comes before, and the width. */
+function blankOf(kind: Slot, burst: number): { text: string; skipped: number; width: number } {
+  switch (kind) {
+    case 'reset_at':
+      return { text: `"${TIME}"`, skipped: 1, width: TIME.length }
+    case 'used':
+    case 'remaining': {
+      const width = String(burst).length
+      return { text: ' '.repeat(width), skipped: 0, width }
     }
-    const width = String(burst).length
-    this.places.push({ kind, at: this.add(' '.repeat(width)), burst, width, verdictAt })
   }
 }
 
@@ -214,11 +223,18 @@ class Body {
     const places = this.#places
     for (let i = 0; i < places.length; i++) {
       const { kind, at, width, burst, verdictAt } = places[i]!
-      if (kind === 'reset_at')
-        out.time(start + at, Math.ceil(verdicts[verdictAt + RESET_AT]! / 1000))
-      else {
-        const remaining = verdicts[verdictAt + REMAINING]!
-        out.digits(start + at, width, kind === 'used' ? burst - remaining : remaining)
+      switch (kind) {
+        case 'reset_at':
+          out.time(start + at, Math.ceil(verdicts[verdictAt + RESET_AT]! / 1000))
+          break
+        case 'used':
+          out.digits(start + at, width, burst - verdicts[verdictAt + REMAINING]!)
+          break
+        case 'remaining':
+          out.digits(start + at, width, verdicts[verdictAt + REMAINING]!)
+          break
+        default:
+          kind satisfies never
       }
     }
     if (
