@@ -140,7 +140,8 @@ function textFaults(node: Node, value: string, path: string): SchemaFault[] {
   if (value.length > maxLength && lengthOf(value) > maxLength)
     return fault(`is longer than ${maxLength} characters`)
   if (format === 'date-time' && Number.isNaN(parseTime(value))) return [wrong(node, value, path)]
-  if (pattern === undefined || new RegExp(pattern).test(value)) return []
+  // Patterns count characters too.
+  if (pattern === undefined || new RegExp(pattern, 'u').test(value)) return []
   return hasControlCharacters(value)
     ? fault('holds control characters')
     : [wrong(node, value, path)]
@@ -177,7 +178,7 @@ function objectFaults(schema: TSchema, value: Fields, path: string): SchemaFault
     if (inner === false) {
       const near = didYouMean(name, Object.keys(properties))
       faults.push({ field: pathOf(name.slice(0, 64)), message: `is unknown${near}` })
-    } else if (propertyNames !== undefined && !new RegExp(propertyNames.pattern).test(name))
+    } else if (propertyNames !== undefined && !new RegExp(propertyNames.pattern, 'u').test(name))
       faults.push({ field: path, message: `has ${quote(name)}, which is not a name` })
     else if (inner !== true) faults.push(...validate(inner, value[name], pathOf(name)))
   }

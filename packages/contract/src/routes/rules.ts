@@ -102,7 +102,7 @@ export const ruleRoutes = {
       resource: text('Only of this resource, as it is written.'),
       label: text('Only with this label: `team:search`, or `team` with any value.', {
         pattern: wholeText(`${LABEL_PATTERN}(?::[^]{1,${LONGEST_LABEL}})?`),
-        expected: 'a label such as team:search, or its key alone',
+        expected: `a label such as team:search, or its key alone; key and value have at most ${LONGEST_LABEL} characters each`,
       }),
       namespace: namespaceQuery,
       ...pageQuery,

@@ -9,6 +9,7 @@ const LABELS = {
   b: { team: 'search' },
   c: { team: 'pay', note: "it's 10:00 % _" },
   d: undefined,
+  e: { long: '😀'.repeat(63) },
 }
 /** What each filter finds. */
 const FOUND: readonly (readonly [string, string])[] = [
@@ -16,6 +17,7 @@ const FOUND: readonly (readonly [string, string])[] = [
   ['team', 'a b c'],
   ['env:prod', 'a'],
   ["note:it's 10:00 % _", 'c'],
+  [`long:${'😀'.repeat(63)}`, 'e'],
   ['team:%', ''],
   ['toString', ''],
 ]
@@ -48,10 +50,13 @@ onEachDatabase('rules with labels', (world) => {
       'team=search',
       "x' OR true --",
       `${'k'.repeat(64)}:x`,
+      `team:${'v'.repeat(64)}`,
+      `team:${'😀'.repeat(64)}`,
     ]) {
       const query = `namespace=${namespace}&label=${encodeURIComponent(odd)}`
       const { status, body } = await admin.call('GET', `/v1/rules?${query}`)
       expect([odd, status, body.error?.field]).toEqual([odd, 400, 'label'])
+      expect(body.error.message).toMatch(/; key and value have at most 63 characters each$/)
     }
     const path = `/v1/rules?namespace=${namespace}&label=team:search&limit=1`
     const first = await admin.call('GET', path)
