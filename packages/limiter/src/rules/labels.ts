@@ -1,7 +1,7 @@
 /** The labels of a rule, by which it is found. */
 import { quote } from '../faults.js'
 import type { FieldReader } from '../field-reader.js'
-import { hasControlCharacters, lengthOf } from './words.js'
+import { lengthOf, lineFault } from './words.js'
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -35,8 +35,7 @@ function valueFault(value: unknown): string | undefined {
   if (typeof value !== 'string') return `${quote(value)} is not a text`
   if (value === '' || lengthOf(value) > LONGEST_LABEL)
     return `${quote(value)} is not a text of 1 to ${LONGEST_LABEL} characters`
-  if (hasControlCharacters(value)) return 'holds control characters'
-  return value.isWellFormed() ? undefined : 'holds half a surrogate pair'
+  return lineFault(value)
 }
 
 /** Whether a rule has a label: `team:search`, or `team` with any value. */

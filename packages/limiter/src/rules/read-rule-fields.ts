@@ -5,7 +5,7 @@ import type { Limit } from '../limits/limit.js'
 import { MOST_SHARDS } from '../limits/split.js'
 import type { Cidr } from './ip-address.js'
 import { readLimitList } from './read-limits.js'
-import { hasControlCharacters, lengthOf, readValue, SCOPE, TIER, UNIT } from './words.js'
+import { lengthOf, lineFault, readValue, SCOPE, TIER, UNIT } from './words.js'
 
 /** The limits of one tier of a rule, and where in the document they are. */
 export interface TierLimits {
@@ -108,7 +108,5 @@ export function readMessage(reader: FieldReader): string | null {
 function messageFault(message: string): string | undefined {
   if (message === '') return 'is empty; leave it out'
   if (lengthOf(message) > LONGEST_MESSAGE) return `is longer than ${LONGEST_MESSAGE} characters`
-  if (hasControlCharacters(message))
-    return 'holds control characters, such as a line break; write it in one line'
-  return message.isWellFormed() ? undefined : 'holds half a surrogate pair'
+  return lineFault(message)
 }

@@ -23,6 +23,19 @@ export function hasControlCharacters(text: string): boolean {
   return false
 }
 
+/** Characters that show the text after them in another order: a reader sees something else than is there. */
+const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/
+
+/** What is wrong with a line that people read; undefined if nothing is. */
+export function lineFault(text: string): string | undefined {
+  if (hasControlCharacters(text))
+    return 'holds control characters, such as a line break; write it in one line'
+  if (text.trim() === '') return 'has only spaces; leave it out'
+  if (BIDI_CONTROLS.test(text))
+    return 'holds characters that change the order in which text is shown (U+202A to U+202E, U+2066 to U+2069)'
+  return text.isWellFormed() ? undefined : 'holds half a surrogate pair'
+}
+
 /** Found once, and called on whatever kind of string comes: this is read for every value of a request. */
 // oxlint-disable-next-line typescript/unbound-method -- it is called on texts
 const { charCodeAt } = String.prototype

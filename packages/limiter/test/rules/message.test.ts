@@ -64,7 +64,28 @@ describe('the message of a rule', () => {
     expect(faultOf('a\u001b[31m')).toBe(
       'rules.a.message: holds control characters, such as a line break; write it in one line',
     )
+    for (const blank of [' ', ' \u00a0 ', '\u3000'])
+      expect(faultOf(blank)).toBe('rules.a.message: has only spaces; leave it out')
     expect(faultOf('a\ud800')).toBe('rules.a.message: holds half a surrogate pair')
     expect(faultOf(5)).toBe('rules.a.message: 5 is not a text')
+  })
+
+  it('has no characters that show it in another order than it is', () => {
+    const isRead = (message: string) => {
+      try {
+        RuleSet.compile({ rules: { a: { scope: 'user', limits: '1/s', message } } })
+        return true
+      } catch (error) {
+        expect(String(error)).toMatch(/change the order in which text is shown/)
+        return false
+      }
+    }
+    const refused = new Set([
+      0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069,
+    ])
+    for (let code = 0x2000; code < 0x2100; code++)
+      expect([code, isRead(`a${String.fromCharCode(code)}b`)]).toEqual([code, !refused.has(code)])
+    // Text that runs from right to left needs none of them.
+    expect(isRead('חזור מאוחר יותר')).toBe(true)
   })
 })
