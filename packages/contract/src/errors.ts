@@ -1,5 +1,12 @@
 /** The one table of error codes: what each means, what to do, its status over HTTP, and whether to send again. */
 import { ERROR_CODES as LIBRARY_CODES, type ErrorCode as ThrownCode } from '@sluice/limiter'
+import {
+  BATCH_BODY_BYTES,
+  CHECK_BODY_BYTES,
+  DOCUMENT_BODY_BYTES,
+  sizeInWords,
+  VOUCHER_BODY_BYTES,
+} from './body-sizes.js'
 
 export interface ErrorCodeEntry {
   readonly status: number
@@ -138,8 +145,7 @@ export const ERROR_CODES = {
   },
   payload_too_large: {
     status: 413,
-    meaning:
-      'The body is longer than 64 KB (a check, a rule), 4 MB (a batch) or 16 MB (a rules document; `--document-bytes`).',
+    meaning: `The body is longer than ${sizeInWords(CHECK_BODY_BYTES)} (a check, a rule), ${sizeInWords(VOUCHER_BODY_BYTES)} (a receipt, a reservation, a hold), ${sizeInWords(BATCH_BODY_BYTES)} (a batch) or ${sizeInWords(DOCUMENT_BODY_BYTES)} (a rules document; \`--document-bytes\`).`,
     remedy: 'Send less at a time.',
   },
   invalid_rules: {

@@ -1,4 +1,5 @@
 /** What server, command line, client and dashboard share. */
+export * from './body-sizes.js'
 export { isoTime } from './decisions/answer-values.js'
 export * from './decisions/decision-fields.js'
 export * from './decisions/limit-fields.js'

@@ -1,5 +1,6 @@
 /** Routes that decide, give back and explain. */
 
+import { BATCH_BODY_BYTES, VOUCHER_BODY_BYTES } from '../body-sizes.js'
 import { DecisionAnswer, ReservationAnswer } from '../decisions/decision-fields.js'
 import { Limit } from '../decisions/limit-fields.js'
 import {
@@ -26,7 +27,7 @@ import {
   text,
   time,
 } from '../schema.js'
-import { BATCH_BODY_BYTES, route, VOUCHER_BODY_BYTES } from './route.js'
+import { route } from './route.js'
 
 const REQUEST_ERRORS = [
   'bad_request',

@@ -1,6 +1,7 @@
 /** Routes of namespaces, and of all of a namespace as one document. */
+import { DOCUMENT_BODY_BYTES } from '../body-sizes.js'
 import { flag, list, named, object, oneOf, orNull, raw, text } from '../schema.js'
-import { DOCUMENT_BODY_BYTES, route } from './route.js'
+import { route } from './route.js'
 import {
   ifMatch,
   namespace,

@@ -1,4 +1,5 @@
 /** What a route is: how it is asked, who may ask, what it answers. Handlers are the server's. */
+import { CHECK_BODY_BYTES } from '../body-sizes.js'
 import type { ErrorCode } from '../errors.js'
 import type { Role } from '../roles.js'
 import { object, type Static, type TObject, type TProperties, type TSchema } from '../schema.js'
@@ -44,13 +45,6 @@ export interface RouteContract {
   /** It is to go: since when that is said, and when. */
   readonly deprecated?: { readonly since: Date; readonly sunset: Date }
 }
-
-export const CHECK_BODY_BYTES = 65_536
-/** What callers come back with names every value of the subject. */
-export const VOUCHER_BODY_BYTES = 524_288
-export const BATCH_BODY_BYTES = 4_194_304
-/** Unless a setting says otherwise. */
-export const DOCUMENT_BODY_BYTES = 16_777_216
 
 type Given = Pick<RouteContract, 'method' | 'path' | 'role' | 'summary' | 'errors'> &
   Partial<Omit<RouteContract, 'query'>> & { readonly query?: TProperties }

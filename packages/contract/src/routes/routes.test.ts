@@ -52,4 +52,14 @@ describe('contracts', () => {
     const places = ROUTE_IDS.map(routeOf).map(({ method, path }) => `${method} ${path}`)
     expect(new Set(places).size).toBe(places.length)
   })
+
+  it('have bodies of the sizes that payload_too_large names', () => {
+    const sizes: number[] = [
+      ...ERROR_CODES.payload_too_large.meaning.matchAll(/(\d+) ([KM]B)/g),
+    ].map(([, number, unit]) => Number(number) * (unit === 'MB' ? 1_048_576 : 1024))
+    const longest = new Set(
+      ROUTE_IDS.map((id) => routeOf(id).longestBody).filter((most) => most > 0),
+    )
+    expect(sizes.toSorted((a, b) => a - b)).toEqual([...longest].toSorted((a, b) => a - b))
+  })
 })
