@@ -1,8 +1,7 @@
 /** What a namespace holds besides rules, in its tables: any number of items in one change, and what data planes are told. */
 import { randomUUID } from 'node:crypto'
 import type { CostItem, ListedSubject } from '../feed/change.js'
-import type { CostRow, OverrideRow, TierRow } from './content.js'
-import type { ListName } from './lists-part.js'
+import { type CostRow, LISTS, type ListName, type OverrideRow, type TierRow } from './content.js'
 import { overrideInput } from './print-document.js'
 import { inBatches, type Writing } from './writing.js'
 
@@ -94,8 +93,6 @@ async function deletePlaces(
   )
 }
 
-export const KINDS = { exemptions: 'exemption', blocks: 'block' } as const
-
 export async function addListed(
   writing: Writing,
   list: ListName,
@@ -114,7 +111,7 @@ export async function addListed(
         [json, namespace, writing.at],
       ),
   )
-  for (const { id, item } of rows) writing.edit({ kind: KINDS[list], namespace, key: id, item })
+  for (const { id, item } of rows) writing.edit({ kind: LISTS[list], namespace, key: id, item })
 }
 
 export async function putCosts(
@@ -157,6 +154,6 @@ export async function deleteById(
         [json, namespace],
       ),
   )
-  const kind = table === 'costs' ? 'cost' : KINDS[table]
+  const kind = table === 'costs' ? 'cost' : LISTS[table]
   for (const { id } of rows) writing.edit({ kind, namespace, key: id, item: null })
 }

@@ -21,6 +21,10 @@ import { partsOf, patternKey, printCidr, SETTING_PARTS } from '@sluice/limiter/t
 import type { CostItem, ListedSubject, NamespaceSettings } from '../feed/change.js'
 import { extraFaults, textFaults } from './extra-faults.js'
 
+/** The lists of subjects, with the word for one of their items. */
+export const LISTS = { exemptions: 'exemption', blocks: 'block' } as const
+export type ListName = keyof typeof LISTS
+
 export interface RuleRow {
   readonly name: string
   readonly family: string
@@ -36,7 +40,7 @@ export interface RuleRow {
   readonly unit: string
   readonly least_burst: number
   readonly place: string
-  /** What a document says of it, without what goes without saying. */
+  /** What a document states of it, without default values. */
   readonly body: RuleInput
 }
 

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ListItem } from '@sluice/contract'
 import { type Caller, namespaceOf } from '../security/caller.js'
-import { contentOf } from './content.js'
+import { contentOf, LISTS, type ListName } from './content.js'
 import {
   type ControlContext,
   isoTime,
@@ -18,8 +18,6 @@ import {
 import { badInput, wireFaults } from './faults.js'
 import { NO_ID } from './load-content.js'
 import { pastFaults } from './subjects-part.js'
-
-export type ListName = 'exemptions' | 'blocks'
 
 export interface ListedFields {
   readonly scope: string
@@ -39,11 +37,10 @@ interface ListedRecord extends Record<string, unknown> {
 }
 
 const COLUMNS = 'id, namespace, scope, value, until, reason, created_at'
-const KINDS = { exemptions: 'exemption', blocks: 'block' } as const
 
 export function listPart(context: ControlContext, name: ListName) {
   const { file } = context
-  const kind = KINDS[name]
+  const kind = LISTS[name]
 
   const list = (namespace: string, page: PageRequest): Promise<Page<ListItem<'listBlocks'>>> =>
     context.read(async (sql) => {

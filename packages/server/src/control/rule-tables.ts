@@ -8,20 +8,39 @@ export interface RuleToPut {
   readonly row: RuleRow
 }
 
-const PUT = `INSERT INTO sluice.rules (id, namespace, name, family, scope, value, tier, resource, methods,
-    additive, enabled, shadow, unit, least_burst, place, body, version, created_at, updated_at)
-  SELECT id, namespace, name, family, scope, value, tier, resource, methods,
-    additive, enabled, shadow, unit, least_burst, place, body, version, created_at, $2
-  FROM jsonb_to_recordset($1::jsonb) AS row (id uuid, namespace text, name text, family text,
-    scope text, value text, tier text, resource text, methods text, additive boolean, enabled boolean,
-    shadow boolean, unit text, least_burst bigint, place text, body jsonb, version bigint,
-    created_at timestamptz)
-  ON CONFLICT (id) DO UPDATE SET name = excluded.name, family = excluded.family, scope = excluded.scope,
-    value = excluded.value, tier = excluded.tier, resource = excluded.resource,
-    methods = excluded.methods, additive = excluded.additive, enabled = excluded.enabled,
-    shadow = excluded.shadow, unit = excluded.unit, least_burst = excluded.least_burst,
-    place = excluded.place, body = excluded.body, version = excluded.version,
-    updated_at = excluded.updated_at`
+/** The columns of a rule that a write sets, with their types. */
+const COLUMNS = {
+  id: 'uuid',
+  namespace: 'text',
+  name: 'text',
+  family: 'text',
+  scope: 'text',
+  value: 'text',
+  tier: 'text',
+  resource: 'text',
+  methods: 'text',
+  additive: 'boolean',
+  enabled: 'boolean',
+  shadow: 'boolean',
+  unit: 'text',
+  least_burst: 'bigint',
+  place: 'text',
+  body: 'jsonb',
+  version: 'bigint',
+  created_at: 'timestamptz',
+} as const satisfies { readonly [C in keyof ReturnType<typeof rowOf>]: string }
+const NAMES = Object.keys(COLUMNS)
+/** What a rule keeps for as long as it exists. */
+const KEPT = new Set(['id', 'namespace', 'created_at'])
+
+const PUT = `INSERT INTO sluice.rules (${NAMES.join(', ')}, updated_at)
+  SELECT ${NAMES.join(', ')}, $2
+  FROM jsonb_to_recordset($1::jsonb) AS row (${Object.entries(COLUMNS)
+    .map((column) => column.join(' '))
+    .join(', ')})
+  ON CONFLICT (id) DO UPDATE SET ${NAMES.filter((name) => !KEPT.has(name))
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ')}, updated_at = excluded.updated_at`
 
 const PUT_VERSIONS = `INSERT INTO sluice.rule_versions
     (id, version, namespace, name, body, actor, at, created_at, revision, deleted)

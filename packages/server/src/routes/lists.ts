@@ -1,6 +1,6 @@
 /** Exemptions, blocks and costs over HTTP. */
 import type { RouteIdsOf } from '@sluice/contract'
-import type { ListName } from '../control/lists-part.js'
+import type { ListName } from '../control/content.js'
 import { badField } from '../http/body.js'
 import type { Handler, Handlers } from '../http/route.js'
 import { type ControlParts, plane, rulesPlane } from './control-parts.js'
