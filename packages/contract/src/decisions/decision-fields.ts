@@ -41,7 +41,7 @@ import {
 } from './limit-fields.js'
 import type { Include } from './request-fields.js'
 
-/** Texts that callers come back with. Only what an answer has is made. */
+/** Makes the sealed texts of an answer, which callers send back later. A text is made only if the answer contains it. */
 export interface Vouchers {
   receiptOf(decision: DecisionRecord): string | null
   reservationOf(decision: DecisionRecord): string | null
@@ -63,18 +63,18 @@ interface PrintContext extends AnswerKind {
   readonly vouchers: Vouchers
 }
 
-/** `stated`: only where it says something. An include: where it was asked for. */
+/** When an answer has a field. `stated`: only if its value is not the empty one. An include: if it was asked for. */
 type When = 'always' | 'stated' | 'reservation' | Include
 
-/** What a field is printed as where it says nothing. */
-type Nothing = null | false | 0
+/** The value of a field that says nothing. */
+type EmptyValue = null | false | 0
 
 interface AnswerField<W extends When, S extends TSchema> {
   readonly when: W
   readonly schema: S
-  print(decision: DecisionRecord, context: PrintContext): Static<S> | Nothing
-  readonly nothing: Nothing
-  /** Answers of the previous release's shape have it also where it says nothing. */
+  print(decision: DecisionRecord, context: PrintContext): Static<S> | EmptyValue
+  readonly emptyValue: EmptyValue
+  /** Answers of the previous release's shape have it also if its value is the empty one. */
   readonly isInFull: boolean
   /** Answers of the previous release's shape do not have it. */
   readonly isNew: boolean
@@ -82,7 +82,7 @@ interface AnswerField<W extends When, S extends TSchema> {
 }
 
 type MoreOfField = Partial<
-  Pick<AnswerField<When, TSchema>, 'nothing' | 'isInFull' | 'isNew' | 'slot'>
+  Pick<AnswerField<When, TSchema>, 'emptyValue' | 'isInFull' | 'isNew' | 'slot'>
 >
 
 const field = <W extends When, S extends TSchema>(
@@ -94,7 +94,7 @@ const field = <W extends When, S extends TSchema>(
   when,
   schema,
   print,
-  nothing: null,
+  emptyValue: null,
   isInFull: false,
   isNew: false,
   ...more,
@@ -129,7 +129,7 @@ export const DECISION_FIELDS = {
   ),
   reset_at: field(
     'always',
-    orNull(time('When that limit is as if nothing had been used.')),
+    orNull(time('When the counter of that limit is empty again.')),
     ({ resetAtMs }) => timeOrNull(resetAtMs),
     { slot: 'reset_at' },
   ),
@@ -150,7 +150,7 @@ export const DECISION_FIELDS = {
   }),
   degraded: field('stated', flag('Decided without the store.'), ({ degraded }) => degraded, {
     isInFull: true,
-    nothing: false,
+    emptyValue: false,
   }),
   degraded_reason: field(
     'stated',
@@ -162,7 +162,7 @@ export const DECISION_FIELDS = {
     'stated',
     seconds('Seconds for which a leaky bucket wants the request held.'),
     ({ delayMs }) => delayMs / 1000,
-    { isInFull: true, nothing: 0 },
+    { isInFull: true, emptyValue: 0 },
   ),
   hold: field(
     'stated',
@@ -182,13 +182,13 @@ export const DECISION_FIELDS = {
     'stated',
     literal(true, 'An exemption let it through all rules.'),
     ({ exempt }) => exempt,
-    { nothing: false },
+    { emptyValue: false },
   ),
   replayed: field(
     'stated',
     literal(true, 'An earlier answer again, for the same idempotency key.'),
     ({ replayed }) => replayed,
-    { nothing: false },
+    { emptyValue: false },
   ),
   limits: field(
     'limits',
@@ -238,7 +238,7 @@ function belongs({ when, isInFull, isNew }: AnswerField<When, TSchema>, kind: An
   return kind.include.includes(when) || (kind.isFull && isInFull)
 }
 
-/** Whether such an answer has the field also where it says nothing. */
+/** Whether such an answer has the field also if its value is the empty one. */
 function isKept(field: AnswerField<When, TSchema>, { isFull }: AnswerKind): boolean {
   return field.when !== 'stated' || (isFull && field.isInFull)
 }
@@ -266,7 +266,7 @@ export function printDecision(decision: DecisionRecord, context: PrintContext): 
     const one = fieldOf(name)
     if (!belongs(one, context)) continue
     const value = one.print(decision, context)
-    if (isKept(one, context) || value !== one.nothing) body[name] = value
+    if (isKept(one, context) || value !== one.emptyValue) body[name] = value
   }
   return body as unknown as DecisionBody
 }
@@ -284,7 +284,7 @@ function decisionSchema(
     const one = fieldOf(each)
     if (!belongs(one, kind)) continue
     const isThere = one.when === 'always' || one.when === 'reservation' || (isFull && one.isInFull)
-    const canBeNull = isThere && one.when === 'stated' && one.nothing === null
+    const canBeNull = isThere && one.when === 'stated' && one.emptyValue === null
     const schema = canBeNull ? orNull(one.schema) : schemaOf(one)
     if (isThere) required[each] = schema
     else optional[each] = schema

@@ -68,7 +68,7 @@ export const LIMIT_FIELDS = {
     { slot: 'remaining' },
   ),
   reset_at: limitField(
-    time('When it is as if nothing had been used.'),
+    time('When its counter is empty again.'),
     ({ resetAtMs }) => isoTime(resetAtMs),
     { slot: 'reset_at' },
   ),

@@ -10,7 +10,7 @@ export function printRule(rule: RuleFieldValues): AnsweredFields {
   ) as AnsweredFields
 }
 
-/** The document's words for a rule, without what goes without saying. `written` is what its author wrote. */
+/** A rule as it is stored: the fields of a document, without default values. `written` is what its author wrote. */
 export function storedRule(rule: RuleFieldValues, written: RuleInput): RuleInput {
   const fields: Record<string, unknown> = {}
   for (const name of OWN_FIELDS) {

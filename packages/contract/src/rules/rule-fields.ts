@@ -210,7 +210,7 @@ const CONTRACTS = {
     words: leaseWords,
   },
   message: {
-    description: `What callers who are denied by it are told, instead of which limit denied them: one line of at most ${LONGEST_MESSAGE} characters.`,
+    description: `The text for denied callers, in place of the standard message: one line of at most ${LONGEST_MESSAGE} characters.`,
     input: text('', { minLength: 1, maxLength: LONGEST_MESSAGE, pattern: PLAIN }),
     answer: orNull(text('')),
     print: same,

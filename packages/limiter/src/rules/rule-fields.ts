@@ -63,7 +63,7 @@ export interface RuleInput<Scope extends string = string> {
   readonly shards?: number
   /** Whether instances take ahead of time and decide from that; as the instance does unless given. */
   readonly lease?: LeaseInput
-  /** What callers who are denied by it are told, instead of which limit denied them; at most 500 characters. */
+  /** The text for denied callers, in place of the standard message; at most 500 characters. */
   readonly message?: string
   /** For finding rules, such as `{ team: 'search' }`: at most 16. */
   readonly labels?: Labels
@@ -105,7 +105,7 @@ export interface RuleFieldDefinition<Value> {
   readonly sameInFamily: boolean
   /** Instances of the previous release cannot read a rule that has it. */
   readonly isNew: boolean
-  /** Read also where a rule does not state it: something else decides what it is then. */
+  /** Read even when absent: its default comes from another field or from the document. */
   readonly isAlwaysRead: boolean
 }
 

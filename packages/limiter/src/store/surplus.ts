@@ -1,7 +1,7 @@
 /**
- * Of a limit in shards: how much more is used than the limit less what is left. It is not 0 where a shard
- * owes while others have room, or where what is left is in pieces smaller than the cost that was denied.
- * Both are rare, so it is kept beside the verdicts, by the position of the limit's verdict.
+ * The use of a sharded limit beyond `limit - remaining`. It is not 0 if one shard is in debt while others
+ * have tokens left, or if each shard has less left than the denied cost. Both are rare, so the number is
+ * kept beside the verdicts, by the position of the limit's verdict.
  */
 import { VERDICT_WIDTH } from '../algorithms/verdict.js'
 import type { Verdicts } from './store.js'

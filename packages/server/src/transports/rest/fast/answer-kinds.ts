@@ -1,4 +1,4 @@
-/** The kinds of answers that the fast path writes, as small numbers: what was asked for besides, or all of it. */
+/** The variants of an answer, numbered: one for each combination of `include`, and one for the shape of the previous release. */
 import { type AnswerKind, INCLUDES, type Include } from '@sluice/contract'
 
 /** A bit for each include. */

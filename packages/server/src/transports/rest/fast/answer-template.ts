@@ -110,7 +110,7 @@ export class AnswerTemplate {
     return isTemplatable(decision.transaction.rules) ? new AnswerTemplate(decision) : null
   }
 
-  /** Not where more is used than the verdicts say. */
+  /** False if `used` cannot be derived from `remaining`: one of several shards is in debt. */
   fits({ verdicts }: DecisionRecord): boolean {
     return !(this.#isSharded && hasSurplus(verdicts))
   }
