@@ -2,7 +2,7 @@
 import { list, literal, named, object, type Static, text } from './schema.js'
 
 const fault = object({
-  field: text('The part of the request that is meant.'),
+  field: text('The part of the request that the error is about.'),
   message: text('What is wrong with it.'),
 })
 
@@ -10,13 +10,16 @@ const ErrorDetail = named(
   'ErrorDetail',
   object(
     {
-      code: text('One of the published table.'),
+      code: text('A code from the table of errors.'),
       message: text('What is wrong, and what was expected.'),
     },
     {
-      field: text('The part of the request that is meant.'),
+      field: text('The part of the request that the error is about.'),
       faults: list(fault, 'Everything that is wrong.'),
-      retryable: literal(true, 'Certainly nothing was done: the same request may be sent again.'),
+      retryable: literal(
+        true,
+        'It is certain that nothing was done, so the same request may be sent again.',
+      ),
     },
   ),
 )

@@ -12,16 +12,16 @@ export interface ErrorCodeEntry {
   readonly status: number
   readonly meaning: string
   readonly remedy: string
-  /** Certainly nothing was done, so that the same request may be sent again. */
+  /** It is certain that nothing was done, so the same request may be sent again. */
   readonly retryable?: true
 }
 
 export const ERROR_CODES = {
   limited: {
     status: 429,
-    meaning: 'A limit says not now. Nothing was taken from any limit.',
+    meaning: 'A limit does not allow the request now. Nothing was taken from any limit.',
     remedy:
-      'Come back after `retry_after` seconds. `sluice explain` says which rule decides and why.',
+      'Send it again after `retry_after` seconds. `sluice explain` says which rule decides and why.',
   },
   too_expensive: {
     status: 429,
@@ -30,15 +30,15 @@ export const ERROR_CODES = {
   },
   blocked: {
     status: 403,
-    meaning: 'A block refuses this subject before any rule is asked.',
-    remedy: 'Take the subject from `blocks` in the rules, or wait until the block ends.',
+    meaning: 'A block refuses this subject before any rule is looked at.',
+    remedy: 'Remove the subject from `blocks` in the rules, or wait until the block ends.',
   },
   store_down: {
     status: 503,
     meaning:
-      'The store cannot be asked, and a rule with `failure_mode: closed` refuses what it cannot count.',
+      'The store cannot be reached, and a rule with `failure_mode: closed` refuses what it cannot count.',
     remedy:
-      'See `sluice doctor`. Rules that may go on without the store say `failure_mode: local` or `open`.',
+      'See `sluice doctor`. To decide without the store, set `failure_mode: local` or `open` in the rule.',
   },
   bad_request: {
     status: 400,
@@ -54,13 +54,13 @@ export const ERROR_CODES = {
   forbidden: {
     status: 403,
     meaning:
-      'The caller may not do this: the token has another role or other namespaces, another web page asked (`Origin`), or it was asked under another name (`Host`).',
+      'The caller may not do this: its token has another role or other namespaces, or the request came from a foreign web page (`Origin`) or under a foreign name (`Host`).',
     remedy:
-      'Use a token of the role that is named. Without a token: ask by a loopback name and from no foreign page.',
+      'Use a token of the role that the message names. Without a token, use a loopback name such as `localhost`, and no foreign web page.',
   },
   not_found: {
     status: 404,
-    meaning: 'There is no such route, or nothing of this id or name.',
+    meaning: 'There is no such route, or nothing with this id or name.',
     remedy: '/v1/openapi.json lists the routes; the lists of the API have the ids.',
   },
   not_a_control_plane: {
@@ -71,27 +71,27 @@ export const ERROR_CODES = {
   unknown_namespace: {
     status: 400,
     meaning: 'There is no such namespace.',
-    remedy: 'A namespace begins with its first rule, or with a token that names it.',
+    remedy: 'The first rule of a namespace, or a token that names it, creates it.',
   },
   unknown_receipt: {
     status: 404,
     meaning:
       'The receipt or reservation was not given out here, was changed, or is older than an hour.',
-    remedy: 'Send it as it came, within an hour. Without a receipt a refund is a grant.',
+    remedy: 'Send it unchanged, within an hour. A refund without a receipt is a grant.',
   },
   lost: {
     status: 404,
-    meaning: 'The hold is not held any more: it was released, or not renewed before its time-out.',
+    meaning: 'The hold has ended: it was released, or not renewed before its time-out.',
     remedy: 'Take a new one with a check. Renew at a third of the time-out.',
   },
   timed_out: {
     status: 408,
-    meaning: 'The request did not arrive within the time for it.',
+    meaning: 'The request did not arrive in time.',
     remedy: 'Send it faster, or raise `--request-timeout`.',
   },
   method_not_allowed: {
     status: 405,
-    meaning: 'The route knows other methods; `Allow` lists them.',
+    meaning: 'The route does not have this method; the header `Allow` lists those that it has.',
     remedy: 'Use one of those.',
   },
   idempotency_conflict: {
@@ -113,8 +113,8 @@ export const ERROR_CODES = {
   },
   conflict: {
     status: 409,
-    meaning: 'Another has this name already, or governs the same requests.',
-    remedy: 'Change that one instead, choose another name, or make the rule additive.',
+    meaning: 'Something else has this name, or another rule governs the same requests.',
+    remedy: 'Change the other one instead, choose another name, or make the rule additive.',
   },
   older_instances: {
     status: 409,
@@ -125,8 +125,9 @@ export const ERROR_CODES = {
   },
   rules_from_file: {
     status: 409,
-    meaning: 'The rules come from a file, which is the truth about them.',
-    remedy: 'Change the file: saving applies. `sluice rules apply` moves a file to a database.',
+    meaning: 'The rules come from a file, and can only be changed there.',
+    remedy:
+      'Change and save the file: that applies it. `sluice rules apply` moves a file to a database.',
   },
   stale_version: {
     status: 412,
@@ -135,12 +136,12 @@ export const ERROR_CODES = {
   },
   version_missing: {
     status: 428,
-    meaning: 'A change must say which version it is of, so that no change is lost.',
+    meaning: 'A change must name the version that it changes, so that no other change is lost.',
     remedy: 'Send `If-Match` with the `ETag` that the last answer had.',
   },
   unsupported_media_type: {
     status: 415,
-    meaning: 'Bodies of the control plane must say that they are JSON.',
+    meaning: 'Bodies for the control plane need a JSON content type.',
     remedy: 'Send `Content-Type: application/json`.',
   },
   payload_too_large: {
@@ -160,13 +161,13 @@ export const ERROR_CODES = {
   },
   internal: {
     status: 500,
-    meaning: 'A defect in Sluice. The log has what happened.',
-    remedy: 'Report it with the line of the log.',
+    meaning: 'A defect in Sluice. The log says what happened.',
+    remedy: 'Report it together with that line of the log.',
   },
   busy: {
     status: 503,
-    meaning: 'So much is being sent at once that no more of it is kept.',
-    remedy: 'Ask again in a moment, with smaller batches.',
+    meaning: 'Too many requests are waiting; this one was not accepted.',
+    remedy: 'Send it again in a moment, in smaller batches.',
     retryable: true,
   },
   disk_unwritable: {
@@ -178,15 +179,15 @@ export const ERROR_CODES = {
   },
   database_unavailable: {
     status: 503,
-    meaning: 'The database cannot be asked. Deciding goes on by the last known rules.',
+    meaning: 'The database cannot be reached. Decisions go on by the last known rules.',
     remedy:
-      'Ask again later; see `sluice doctor`. What was answered before is kept. Without `retryable` the change may have been made: look before sending it again.',
+      'Send it again later; see `sluice doctor`. Where the error has no `retryable`, the change may have been made: look before you send it again.',
     retryable: true,
   },
   store_unavailable: {
     status: 503,
-    meaning: 'The store cannot be asked, so what was asked for was not done.',
-    remedy: 'Ask again later; nothing was changed. See `sluice doctor`.',
+    meaning: 'The store cannot be reached, so the request was not carried out.',
+    remedy: 'Send it again later; nothing was changed. See `sluice doctor`.',
     retryable: true,
   },
 } as const satisfies Record<string, ErrorCodeEntry>

@@ -1,4 +1,4 @@
-/** The OpenAPI document, made of the route contracts. */
+/** Makes the OpenAPI document from the route contracts. */
 import { FULL_ANSWERS } from './decisions/decision-fields.js'
 import { ERROR_CODES, type ErrorCode } from './errors.js'
 import { ErrorAnswer } from './errors-schema.js'
@@ -22,7 +22,7 @@ const DECISION_HEADERS = [
   'RateLimit-Policy',
 ]
 
-/** Parts of rules documents have names of their own, which differ from those of answers only in case. */
+/** Schemas of rules documents begin with a small letter, and some differ from those of answers only in that. */
 const componentName = (name: string): string =>
   /^[a-z]/.test(name)
     ? `${name.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Input`
@@ -99,7 +99,10 @@ class Printer {
     if (isDecision) {
       const refused = answer === null ? {} : this.#content(anyOf([answer, ErrorAnswer]))
       responses['429'] = { description: 'Denied', ...headers, ...body }
-      responses['503'] = { description: 'A rule refuses what it cannot count, or busy', ...refused }
+      responses['503'] = {
+        description: 'A rule refuses what it cannot count, or too many requests are waiting',
+        ...refused,
+      }
       responses['403'] = { description: 'Blocked, or forbidden', ...refused }
     }
     if (alsoAnswers !== undefined)

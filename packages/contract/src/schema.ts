@@ -1,10 +1,11 @@
 /**
- * The words that shapes are written in. A schema is plain JSON Schema 2020-12, as OpenAPI 3.1 has it, typed by
- * TypeBox, so that it is also a TypeScript type. Only TypeBox's types are used: making every schema by its
- * functions would add 18 ms to the start of the server. Four keywords are our own, and are left out where schemas
- * are printed: `expected` is what an error says that a value should have been; `refused` is what it says of a field
- * that does not go there; `isCheckedElsewhere` marks what has a reader of its own; `isNew` marks what answers of the
- * previous release do not have.
+ * The functions that schemas are written with. A schema is plain JSON Schema 2020-12, as in OpenAPI 3.1, with a type
+ * of TypeBox, so that it is also a TypeScript type. Only TypeBox's types are used: its functions would add 18 ms to
+ * the start of the server. Four keywords are our own, and are not printed:
+ * - `expected`: what an error says that the value should be.
+ * - `refused`: the error of a field that this body may not have.
+ * - `isCheckedElsewhere`: the handler checks this part itself.
+ * - `isNew`: answers of the previous release do not have this field.
  */
 import type {
   Static,
@@ -23,14 +24,14 @@ import type {
 
 export type { Static, TObject, TProperties, TSchema, TUnsafe }
 
-/** A plain schema, as the type that it is known by here. */
+/** Gives a plain schema its TypeBox type. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it names what the schema is
 const as = <T>(schema: object): T => schema as T
 
-/** A plain schema of values of a type. */
+/** A plain schema for values of type T. */
 export const raw = <T>(schema: object): TUnsafe<T> => ({ ...schema }) as TUnsafe<T>
 
-/** Keywords besides the type. */
+/** Other keywords of a schema. */
 export type Keywords = Readonly<Record<string, unknown>>
 
 export const text = (description: string, more: Keywords = {}): TString =>
@@ -78,14 +79,14 @@ export const seconds = (description: string): TNumber =>
 export const percent = (description: string): TNumber =>
   as<TNumber>({ type: 'number', minimum: 0, maximum: 100, description })
 
-/** A part of a whole. */
+/** A share of a whole, from 0 to 1. */
 export const share = (description: string): TNumber =>
   as<TNumber>({ type: 'number', minimum: 0, maximum: 1, description })
 
 export const time = (description: string): TString =>
   text(description, { format: 'date-time', expected: 'a time such as 2026-12-31T12:00:00Z' })
 
-/** No control characters. */
+/** The pattern of texts without control characters; not empty. */
 export const PLAIN = '^[^\\u0000-\\u001f\\u007f]+$'
 
 /** A text that names a subject. */
@@ -101,7 +102,7 @@ export const list = <T extends TSchema>(items: T, description = '', more: Keywor
     ...more,
   })
 
-/** Values by name. */
+/** An object that maps names to values. */
 export const table = <T extends TSchema>(values: T, description: string, more: Keywords = {}) =>
   raw<Record<string, Static<T>>>({
     type: 'object',
@@ -111,7 +112,7 @@ export const table = <T extends TSchema>(values: T, description: string, more: K
     ...more,
   })
 
-/** The schema, or null. */
+/** Allows null as well. */
 export function orNull<T extends TSchema>(schema: T): TUnsafe<Static<T> | null> {
   const { type, enum: words, ...rest } = schema as TSchema & { type?: unknown; enum?: unknown[] }
   if (typeof type !== 'string' || '$id' in schema)
@@ -125,7 +126,7 @@ export const anyOf = <T extends TSchema[]>(schemas: [...T], more: Keywords = {})
 
 type Optionals<P extends TProperties> = { [K in keyof P]: TOptional<P[K]> }
 
-/** An object of just these fields; `optional` are those that may be absent. */
+/** An object with these fields and no others; `optional` fields may be absent. */
 // oxlint-disable-next-line typescript/no-generated-empty-object-type -- no field is optional
 export function object<R extends TProperties, O extends TProperties = Record<never, never>>(
   required: R,
@@ -145,27 +146,27 @@ export function object<R extends TProperties, O extends TProperties = Record<nev
 /** Anything that JSON can say. */
 export const anything = (description: string) => raw<unknown>({ description })
 
-/** A schema that tells others what to send; the handler's own reader checks it, with its own errors. */
+/** A schema that only documents what to send: the handler checks the value itself, with its own errors. */
 export const checkedElsewhere = <T extends TSchema>(schema: T): T => ({
   ...schema,
   isCheckedElsewhere: true,
 })
 
-/** A field that other bodies have, and why this one does not. */
+/** A field that other bodies have and this one refuses, with the reason. */
 export const refusedField = (why: string) =>
   raw<never>({ not: {}, description: `${why[0]!.toUpperCase()}${why.slice(1)}.`, refused: why })
 
 /** A field of answers that the previous release did not have. */
 export const newField = <T extends TSchema>(schema: T): T => ({ ...schema, isNew: true })
 
-/** Known by this name in documents that refer to it. */
+/** Gives a schema a name, by which printed documents refer to it. */
 export const named = <T extends TSchema>(name: string, schema: T): T => ({ ...schema, $id: name })
 
 /** The properties of an object. */
 export const propertiesOf = (schema: TSchema): Readonly<Record<string, TSchema>> =>
   (schema as { properties?: Record<string, TSchema> }).properties ?? {}
 
-/** A document's schemas by name, collected while others that refer to them are printed. */
+/** Prints schemas for one document, and collects those that have a name as its definitions. */
 export class SchemaPrinter {
   readonly definitions: Record<string, Keywords> = {}
   readonly #prefix: string
@@ -173,8 +174,8 @@ export class SchemaPrinter {
   readonly #nameOf: (name: string) => string
 
   /**
-   * `prefix`: where definitions are, such as `#/components/schemas/`. `others`: by name, schemas that are
-   * printed in the place of those of the same name. `nameOf`: what names are called there.
+   * `prefix`: where the document has its definitions, such as `#/components/schemas/`. `others`: schemas to print
+   * instead of those with the same name. `nameOf`: the name of a definition in the document.
    */
   constructor(
     prefix: string,
@@ -186,7 +187,7 @@ export class SchemaPrinter {
     this.#nameOf = nameOf
   }
 
-  /** Plain JSON Schema, with references to what has a name. */
+  /** Plain JSON Schema; a schema that has a name becomes a reference. */
   print(given: TSchema): Keywords {
     const { $id: name } = given as { $id?: string }
     if (name === undefined) return this.#body(given) as Keywords

@@ -1,7 +1,7 @@
 /**
  * Checks a value against a schema, and says what is wrong in words: `limit is "x"; expected a whole number
- * from 1 to 1000`. It knows the keywords that the contracts use; a test finds others. Which fields go together
- * (`anyOf` and `oneOf` beside a type) the handler says.
+ * from 1 to 1000`. It knows only the keywords that contracts use; a test fails for any other. It ignores `anyOf`
+ * and `oneOf` beside a type, which say which fields go together: handlers check that.
  */
 import {
   didYouMean,
@@ -14,7 +14,7 @@ import {
 import { propertiesOf, type TSchema } from './schema.js'
 
 export interface SchemaFault {
-  /** `checks[2].cost`; empty for the whole. */
+  /** `checks[2].cost`; empty for the whole value. */
   readonly field: string
   /** `is 5; expected a text` */
   readonly message: string
@@ -46,7 +46,7 @@ interface Node {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Everything that is wrong with a value; nothing where it is good. */
+/** All faults of a value; empty where there are none. */
 export function validate(schema: TSchema, value: unknown, path = ''): SchemaFault[] {
   const node = schema as Node
   if (node.isCheckedElsewhere === true) return []
@@ -67,9 +67,9 @@ export function validate(schema: TSchema, value: unknown, path = ''): SchemaFaul
 }
 
 /**
- * The first thing that is wrong with an answer. A server may be of another version: every field that is
- * promised must be there and of its kind, but for those that the previous release did not have; fields, words
- * and ranges that are not known here pass, and so does null where a field may be absent.
+ * The first fault of an answer. The server may run another version, so this is a loose check: each required field
+ * must be there with the right type, except for fields that the previous release did not have. Unknown fields,
+ * words and ranges pass, and so does null for an optional field.
  */
 export function shapeFault(schema: TSchema, value: unknown, path = ''): SchemaFault | undefined {
   const node = schema as Node

@@ -1,4 +1,4 @@
-/** The route for gateways that only know statuses. */
+/** The route for gateways that read only the status of an answer. */
 import { headerSchemas } from '../decisions/request-headers.js'
 import { oneOf, text } from '../schema.js'
 import { route } from './route.js'
@@ -10,15 +10,17 @@ export const authRoutes = {
     path: '/v1/auth',
     role: 'client',
     summary:
-      'Decide a request by its headers, for gateways that only know statuses. A denial or block has X-Sluice-Reason; every error of the request is 403 with X-Sluice-Error',
+      'Decide a request by its headers, for gateways that read only the status. A denial or block has the header X-Sluice-Reason. Every error of the request is 403 with the header X-Sluice-Error',
     takesAnyQuery: true,
-    query: { deny: oneOf(['403', '429'], 'The status of a denial, where 429 is not understood.') },
+    query: {
+      deny: oneOf(['403', '429'], 'The status of a denial, for gateways that do not know 429.'),
+    },
     headers: {
       ...Object.fromEntries(
         ['User', 'Api-Key', 'Ip', 'Org'].map((scope) => [
           `X-Sluice-Scope-${scope}`,
           text(
-            'Who asks: a header for each scope of the rules, hyphens for underscores. The whole value, as UTF-8; an empty one is an absent scope.',
+            'The value of this scope. Each scope of the rules has such a header, with hyphens for underscores. The header is the whole value, as UTF-8. An empty header means that the scope is absent.',
           ),
         ]),
       ),

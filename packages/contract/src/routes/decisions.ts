@@ -47,7 +47,7 @@ const CHANGE_ERRORS = [
   'outcome_unknown',
   'store_unavailable',
 ] as const satisfies ErrorCode[]
-/** Of receipts and reservations, which are used once. */
+/** Errors of routes that take a receipt or a reservation, which can be used once. */
 const ONCE_ERRORS = [
   ...CHANGE_ERRORS,
   'unknown_receipt',
@@ -56,10 +56,10 @@ const ONCE_ERRORS = [
   'disk_unwritable',
 ] as const satisfies ErrorCode[]
 
-const key = { 'X-Idempotency-Key': text('Instead of `idempotency_key`.') }
-const includeQuery = { include: text('Instead of `include`, separated by commas.') }
+const key = { 'X-Idempotency-Key': text('The same as `idempotency_key` in the body.') }
+const includeQuery = { include: text('The same as `include` in the body, separated by commas.') }
 
-/** Decided by a reader of its own, since it is asked for every request that is limited. */
+/** The handler checks these bodies, because that is faster: these routes are called for every request that is limited. */
 const hot = { kind: 'decision', bodyCheckedBy: 'handler' } as const
 
 const Check = named('Check', checkBody({ include }))
@@ -80,7 +80,7 @@ const Refund = named(
       dry_run: notOfRefunds,
       idempotency_key: notOfRefunds,
       hold: notOfRefunds,
-      receipt: text('Of the decision to be given back; without one it is a grant.'),
+      receipt: text('The receipt of the decision to give back. A refund without one is a grant.'),
       cost: count('Requests to give back; all that was taken unless given.'),
       costs: amounts,
     },
@@ -89,15 +89,23 @@ const Refund = named(
 )
 const Reset = named(
   'Reset',
-  object({}, { ...SUBJECT_FIELDS, rule: text('Only this rule.') }, { oneOf: SUBJECT_FORMS }),
+  object(
+    {},
+    { ...SUBJECT_FIELDS, rule: text('Reset only the counters of this rule.') },
+    { oneOf: SUBJECT_FORMS },
+  ),
 )
 const Settle = named(
   'Settle',
   object(
-    { reservation: text('What a reserve answered.', { expected: 'what a reserve answered' }) },
+    {
+      reservation: text('The reservation that `POST /v1/reserve` answered.', {
+        expected: 'the reservation that POST /v1/reserve answered',
+      }),
+    },
     {
       namespace: SUBJECT_FIELDS.namespace,
-      cost: count('Requests that were really used.'),
+      cost: count('Requests that were really used; 0 is allowed.'),
       costs: amounts,
     },
     { anyOf: [{ required: ['cost'] }, { required: ['costs'] }] },
@@ -108,10 +116,13 @@ const Hold = named(
   'Hold',
   object(
     {
-      hold: text('What a check answered; or your own id, with its request.', {
-        pattern: PLAIN,
-        expected: 'what a check answered as hold',
-      }),
+      hold: text(
+        'The hold that a check answered; or your own id, together with the request it was for.',
+        {
+          pattern: PLAIN,
+          expected: 'the hold that a check answered',
+        },
+      ),
     },
     requestOfHold,
   ),
@@ -123,7 +134,7 @@ const Explain = named(
     {
       ...REQUEST_FIELDS,
       normalize: flag(
-        'Whether the resource is normalised, as `GET /v1/auth` does; as the rules say of checks unless given.',
+        'Whether to normalise the resource, as `GET /v1/auth` does. Unless given: as the rules say for checks.',
       ),
     },
     { oneOf: SUBJECT_FORMS },
@@ -132,27 +143,27 @@ const Explain = named(
 
 const explained = {
   rule: text('The rule.'),
-  scope: text('What it counts by.'),
-  limits: list(text('As it is written.')),
-  why: text('Why it applies, or not.'),
+  scope: text('The scope that it counts by.'),
+  limits: list(text('A limit, as the rule states it.')),
+  why: text('Why it applies, or does not.'),
 }
 
 const Explanation = named(
   'Explanation',
   object({
     decision: DecisionAnswer,
-    resource: text('The resource as it was compared, without its query.'),
-    normalized: flag('Whether it was normalised for that.'),
+    resource: text('The resource as it was compared with the rules, without its query.'),
+    normalized: flag('Whether the resource was normalised.'),
     applied: list(object(explained), 'Rules that apply.'),
     set_aside: list(
       object({ ...explained, by: orNull(text('The rule that applies instead.')) }),
       'Rules that do not.',
     ),
-    absent_scopes: list(text('A scope that rules look at and the request does not name.')),
-    tier: orNull(text('The tier that the first rule sees.')),
-    tiers: table(text('A tier.'), "The tier that each scope's rules see."),
+    absent_scopes: list(text('A scope that rules count by and the request does not name.')),
+    tier: orNull(text('The tier of the subject, by the scope of the first rule that applies.')),
+    tiers: table(text('A tier.'), "The subject's tier for each scope."),
     cost: amounts,
-    revision: count('Of the rules.'),
+    revision: count('The revision of the rules.'),
   }),
 )
 
@@ -162,7 +173,7 @@ export const decisionRoutes = {
     method: 'POST',
     path: '/v1/check',
     role: 'client',
-    summary: 'Decide a request, and take what it is allowed',
+    summary: 'Decide a request, and take its cost if it is allowed',
     query: includeQuery,
     headers: key,
     body: Check,
@@ -213,7 +224,7 @@ export const decisionRoutes = {
     role: 'operator',
     summary: 'Give back all that a subject has used',
     body: Reset,
-    answer: named('ResetCount', object({ reset: count('Counters that were in use.') })),
+    answer: named('ResetCount', object({ reset: count('How many counters were in use.') })),
     errors: CHANGE_ERRORS,
   }),
   reserve: route({
@@ -234,7 +245,7 @@ export const decisionRoutes = {
     method: 'POST',
     path: '/v1/settle',
     role: 'client',
-    summary: 'Correct an estimate to what was used, once; sent again, it answers the same',
+    summary: 'Correct an estimate to what was really used, once; sent again, it answers the same',
     body: Settle,
     longestBody: VOUCHER_BODY_BYTES,
     answer: named('Settled', object({ given_back: amounts, taken: amounts })),
@@ -250,7 +261,10 @@ export const decisionRoutes = {
     longestBody: VOUCHER_BODY_BYTES,
     answer: named(
       'Renewed',
-      object({ hold: text('As it was sent.'), hold_expires_at: time('Its new end.') }),
+      object({
+        hold: text('The hold, as it was sent.'),
+        hold_expires_at: time('When it now expires.'),
+      }),
     ),
     errors: [...CHANGE_ERRORS, 'lost'],
   }),
@@ -259,10 +273,10 @@ export const decisionRoutes = {
     method: 'POST',
     path: '/v1/release',
     role: 'client',
-    summary: "Release a hold; releasing twice frees nobody else's",
+    summary: 'Release a hold; releasing it again changes nothing',
     body: Hold,
     longestBody: VOUCHER_BODY_BYTES,
-    answer: named('Released', object({ released: flag('Whether anything was held.') })),
+    answer: named('Released', object({ released: flag('Whether it was still held.') })),
     errors: CHANGE_ERRORS,
   }),
   explain: route({

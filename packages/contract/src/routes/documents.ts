@@ -1,4 +1,4 @@
-/** Routes of namespaces, and of all of a namespace as one document. */
+/** Routes of namespaces, and of the document that holds all of one namespace. */
 import { DOCUMENT_BODY_BYTES } from '../body-sizes.js'
 import { flag, list, named, object, oneOf, orNull, raw, text } from '../schema.js'
 import { route } from './route.js'
@@ -18,7 +18,7 @@ const Document = named(
   'Document',
   raw<object>({
     type: 'object',
-    description: 'A rules document, as a rules file has it: see rules.schema.json.',
+    description: 'A rules document, in the form of a rules file: see rules.schema.json.',
   }),
 )
 
@@ -31,14 +31,17 @@ const Plan = named(
         object({
           what: oneOf(
             ['rule', 'tier', 'override', 'exemption', 'block', 'cost', 'settings'],
-            'What kind.',
+            'The kind of entry.',
           ),
-          name: text('Which.'),
-          change: oneOf(['added', 'removed', 'changed'], 'What becomes of it.'),
-          before: orNull(text('What it is.')),
-          after: orNull(text('What it is to be.')),
+          name: text('The name of the entry.'),
+          change: oneOf(['added', 'removed', 'changed'], 'How it changes.'),
+          before: orNull(text('How it is now; null where it is added.')),
+          after: orNull(text('How it will be; null where it is removed.')),
           counters: orNull(
-            oneOf(['carry over', 'start anew'], 'What becomes of what subjects have used.'),
+            oneOf(
+              ['carry over', 'start anew'],
+              'What happens to what subjects have used; null where this does not apply.',
+            ),
           ),
         }),
       ),
@@ -52,7 +55,7 @@ export const documentRoutes = {
     method: 'GET',
     path: '/v1/namespaces',
     role: 'reader',
-    summary: 'List the namespaces that the caller may ask for',
+    summary: 'List the namespaces that the caller may use',
     answer: page('Namespaces', named('Namespace', object({ name: namespace, revision }))),
     errors: READ_ERRORS,
   }),
@@ -71,8 +74,11 @@ export const documentRoutes = {
     path: '/v1/document',
     role: 'admin',
     summary:
-      'Make a namespace what a document says, all or nothing; with `dry_run` only say what would change',
-    query: { namespace: namespaceQuery, dry_run: flag('Change nothing.') },
+      'Replace all of a namespace by a document, all or nothing; with `dry_run` only say what would change',
+    query: {
+      namespace: namespaceQuery,
+      dry_run: flag('Change nothing; only say what would change.'),
+    },
     headers: ifMatch,
     body: Document,
     bodyCheckedBy: 'handler',

@@ -50,24 +50,23 @@ export function routeOf(id: RouteId): RouteContract {
   return ROUTES[id]
 }
 
-/** Values that nobody changes any more. */
-type Sent<T> = T extends readonly (infer Item)[]
-  ? readonly Sent<Item>[]
+type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
   : T extends object
-    ? { readonly [K in keyof T]: Sent<T[K]> }
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T
 
-type Body<S> = S extends TSchema ? Sent<Static<S>> : never
+type Body<S> = S extends TSchema ? DeepReadonly<Static<S>> : never
 
-/** What a route is sent. */
+/** The body that a route takes. */
 export type RequestBody<Id extends RouteId> = Body<Routes[Id]['body']>
 
-/** What a route answers; never where that is nothing, or no JSON. */
+/** The body that a route answers; never where there is none, or where it is not JSON. */
 export type AnswerBody<Id extends RouteId> = Body<Routes[Id]['answer']>
 
 /** The parameters of a route's query; each may be absent. */
 export type QueryParameters<Id extends RouteId> = NonNullable<Routes[Id]['queryType']>
 
-/** One item of a route that lists. */
+/** One item of the list that a route answers. */
 export type ListItem<Id extends RouteId> =
   AnswerBody<Id> extends { readonly items: readonly (infer Item)[] } ? Item : never

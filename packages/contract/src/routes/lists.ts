@@ -47,14 +47,18 @@ const ListedInput = named(
       scope: { ...scope, expected: 'a scope, such as user' },
       value: {
         ...value('Exact, or a CIDR for `ip`.'),
-        expected: 'a value of it, or a CIDR for ip',
+        expected: 'a value of the scope, or a CIDR for ip',
       },
     },
-    { namespace, until: orNull(text('When it ends by itself.')), reason: orNull(text('Why.')) },
+    {
+      namespace,
+      until: orNull(text('When it ends by itself.')),
+      reason: orNull(text('The reason, for people to read.')),
+    },
   ),
 )
 
-const methods = orNull(list(text('A method.'), 'Null: all of them.'))
+const methods = orNull(list(text('A method.'), 'Null for all methods.'))
 const resource = text(RULE_FIELD_CONTRACTS.resource.description)
 const Cost = named(
   'Cost',
@@ -63,8 +67,8 @@ const Cost = named(
     namespace,
     resource,
     methods,
-    unit: text('What is charged.'),
-    cost: count('How much.'),
+    unit: text('The unit that is charged.'),
+    cost: count('How much of it a request is charged.'),
   }),
 )
 
@@ -125,7 +129,7 @@ export const listRoutes = {
     method: 'GET',
     path: '/v1/costs',
     role: 'reader',
-    summary: 'List what requests cost that do not say',
+    summary: 'List what requests cost that state no cost',
     query: { namespace: namespaceQuery, ...pageQuery },
     answer: page('Costs', Cost),
     errors: READ_ERRORS,
@@ -142,7 +146,9 @@ export const listRoutes = {
         {
           resource: { ...resource, expected: 'a resource, such as /v1/search' },
           cost: checkedElsewhere(
-            whole(1, 1_000_000_000, 'How much.', { expected: 'a whole number' }),
+            whole(1, 1_000_000_000, 'How much a request is charged.', {
+              expected: 'a whole number',
+            }),
           ),
         },
         {

@@ -17,16 +17,16 @@ const operating = { method: 'GET', kind: 'operating', takesAnyQuery: true } as c
 
 const Plane = object(
   {
-    instance: text('One process.'),
+    instance: text('The id of the process.'),
     host: text('The machine it runs on.'),
-    revision: number('In force there.'),
-    lag_seconds: seconds('For how long it has known of a newer one.'),
-    seen_seconds: seconds('How long ago it said so.'),
+    revision: number('The revision in force there.'),
+    lag_seconds: seconds('For how long it has known of a newer revision.'),
+    seen_seconds: seconds('How long ago it reported this.'),
   },
   {
     older: literal(
       true,
-      'Of an older release: rules with fields that are new in this one are not in force there.',
+      'It runs an older release. Rules with fields that are new in this release are not in force there.',
     ),
   },
 )
@@ -36,23 +36,29 @@ const Readiness = named(
   object(
     { ready: flag('Whether it can decide and is not about to stop.') },
     {
-      reason: text('Why not.'),
-      rules: object({ revision: count('Counts changes.'), count: count('How many.') }),
+      reason: text('Why it is not ready.'),
+      rules: object({
+        revision: count('The revision in force.'),
+        count: count('How many rules there are.'),
+      }),
       store: object(
         { kind: oneOf(['memory', 'redis'], 'Where counters are.') },
-        { breaker: text('Of Redis.') },
+        { breaker: text('The state of the breaker in front of Redis.') },
       ),
       feed: object({
-        revision: number('In force here.'),
-        head: number('The newest that is known of.'),
-        lag_seconds: seconds('For how long there has been a newer one.'),
-        away: flag('Its source cannot be asked.'),
+        revision: number('The revision in force here.'),
+        head: number('The newest revision that is known.'),
+        lag_seconds: seconds('For how long a newer revision has been known.'),
+        away: flag('Whether the source of the feed cannot be reached.'),
       }),
       database: object({
-        kind: oneOf(['postgres', 'embedded'], 'Which.'),
-        away: flag('It cannot be asked.'),
+        kind: oneOf(['postgres', 'embedded'], 'Which database it is.'),
+        away: flag('Whether it cannot be reached.'),
       }),
-      planes: list(Plane, 'Every instance that follows the same feed; for those who may look.'),
+      planes: list(
+        Plane,
+        'Every instance that follows the same feed. Only callers who may read all namespaces get it.',
+      ),
     },
   ),
 )
@@ -79,7 +85,7 @@ export const operatingRoutes = {
     ...operating,
     path: '/metrics',
     role: 'reader',
-    summary: "Get counts in Prometheus's text format",
+    summary: "Get metrics in Prometheus's text format; needs a token of all namespaces",
     errors: ['unauthorized', 'forbidden'],
   }),
   openapi: route({

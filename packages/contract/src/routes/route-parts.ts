@@ -25,35 +25,37 @@ export const RULE_ERRORS = [
 ] as const satisfies ErrorCode[]
 export const VERSION_ERRORS = ['stale_version', 'version_missing'] as const satisfies ErrorCode[]
 
-/** What the segments in braces are. */
+/** The path parameters, by the names in braces. */
 export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
-  id: 'As the list has it.',
-  scope: 'Such as `user`.',
-  value: 'Percent-encoded.',
+  id: 'The id, as the list answers it.',
+  scope: 'The scope, such as `user`.',
+  value: 'The value of the scope, percent-encoded.',
 }
 
 export const namespaceQuery = text(
-  "The namespace; the caller's only one, else `default`, unless given.",
+  "The namespace. Unless given: the token's only one, else `default`.",
 )
 
-/** Of lists that come in pages. */
+/** Query parameters of lists that are answered in pages. */
 export const pageQuery = {
-  cursor: text('The `next` of the page before.'),
-  limit: whole(1, 1000, 'Items of a page; 100 unless given.'),
+  cursor: text('The `next` of the previous page.'),
+  limit: whole(1, 1000, 'Items in a page; 100 unless given.'),
 }
 
-export const ifMatch = { 'If-Match': text('The `ETag` of what was read, or `*`.') }
+export const ifMatch = {
+  'If-Match': text('The `ETag` of the version to be changed, or `*` for any.'),
+}
 
-export const id = text('What it is known by.')
+export const id = text('The id.')
 export const namespace = text('The namespace it belongs to; `default` unless given.')
 export const scope = text(
   'What is limited: `user`, `api_key`, `ip`, `org`, `global` or a name of your own.',
 )
-export const version = number('Counts the changes of this one.')
-export const revision = number('Counts the changes of everything.')
-export const createdAt = time('When it was made.')
+export const version = number('The version. Each change of this item makes a new one.')
+export const revision = number('The revision. Each change of anything makes a new one.')
+export const createdAt = time('When it was created.')
 export const until = orNull(time('When it ends by itself; null: never.'))
-export const reason = orNull(text('Why, for people.', { maxLength: 1000 }))
+export const reason = orNull(text('The reason, for people to read.', { maxLength: 1000 }))
 
 /** One page of a list. */
 export const page = <T extends TSchema>(name: string, item: T) =>
@@ -67,9 +69,9 @@ export const page = <T extends TSchema>(name: string, item: T) =>
 
 export const warnings = list(
   object({
-    code: text('Which.'),
-    field: text('The field that is meant.'),
-    message: text('What is in doubt.'),
+    code: text("The warning's code."),
+    field: text('The field that the warning is about.'),
+    message: text('Why this is probably not what was meant.'),
   }),
-  'What was accepted and probably does not do what was meant.',
+  'Fields that were accepted and probably do not do what was meant.',
 )

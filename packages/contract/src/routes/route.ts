@@ -1,4 +1,4 @@
-/** What a route is: how it is asked, who may ask, what it answers. Handlers are the server's. */
+/** The contract of a route: how it is called, who may call it, what it answers. The server has the handlers. */
 import { CHECK_BODY_BYTES } from '../body-sizes.js'
 import type { ErrorCode } from '../errors.js'
 import type { Role } from '../roles.js'
@@ -9,40 +9,40 @@ export type Method = (typeof METHODS)[number]
 
 export interface RouteContract {
   readonly method: Method
-  /** Segments in braces stand for any text: `/v1/rules/{id}`. */
+  /** A segment in braces matches any text: `/v1/rules/{id}`. */
   readonly path: string
   readonly role: Role | 'anyone'
   /** One line: what it does. */
   readonly summary: string
   /**
-   * `decision`: asked for every request that is limited. `control`: of the control plane; bodies must say
-   * that they are JSON, and callers have a limit of their own. `operating`: health, metrics and the like.
+   * `decision`: called for every request that is limited. `control`: a route of the control plane. Its bodies
+   * need a JSON content type, and each caller has a rate limit. `operating`: health, metrics and the like.
    */
   readonly kind: 'decision' | 'control' | 'operating'
   readonly query: TObject
-  /** Other parameters are ignored, for callers that cannot choose them; else they are refused. */
+  /** Unknown query parameters are ignored, because some gateways add their own; elsewhere they are refused. */
   readonly takesAnyQuery: boolean
-  /** Parameters of the query that must be there. */
+  /** Query parameters that must be present. */
   readonly requiredQuery: readonly string[]
-  /** Headers of the request that are read. */
+  /** Request headers that the route reads. */
   readonly headers: Readonly<Record<string, TSchema>>
   readonly body: TSchema | null
-  /** Who checks the body: the contract's schema, or a reader of the handler's. */
+  /** Who checks the body: the schema of the contract, or the handler. */
   readonly bodyCheckedBy: 'schema' | 'handler'
-  /** In bytes. */
+  /** The longest body that is read, in bytes. */
   readonly longestBody: number
-  /** The body of the answer; null: none, or no JSON. */
+  /** The body of the answer; null where there is none, or where it is not JSON. */
   readonly answer: TSchema | null
-  /** Of an answer where all is well. */
+  /** The status of a successful answer. */
   readonly status: 200 | 201 | 204
-  /** Headers of that answer. */
+  /** Headers of a successful answer. */
   readonly answerHeaders: readonly string[]
-  /** A denial is answered with the same body. */
+  /** The answer is a decision: a denial has the same body with another status. */
   readonly isDecision: boolean
   /** Another status with the same body. */
   readonly alsoAnswers?: { readonly status: number; readonly description: string }
   readonly errors: readonly ErrorCode[]
-  /** It is to go: since when that is said, and when. */
+  /** Deprecated since `since`; removed at `sunset`. */
   readonly deprecated?: { readonly since: Date; readonly sunset: Date }
 }
 
@@ -52,17 +52,17 @@ type Given = Pick<RouteContract, 'method' | 'path' | 'role' | 'summary' | 'error
 // oxlint-disable-next-line typescript/no-generated-empty-object-type -- a route without parameters
 type QueryOf<G extends Given> = G['query'] extends TProperties ? G['query'] : {}
 
-/** A contract whose types are known: what its handler is given, and what is answered. */
+/** A contract with the types of its path, query, body and answer. */
 export type Route<G extends Given> = Omit<RouteContract, 'body' | 'query' | 'path' | 'answer'> & {
   readonly path: G['path']
   readonly body: G['body'] extends TSchema ? G['body'] : null
   readonly answer: G['answer'] extends TSchema ? G['answer'] : null
   readonly query: TObject<Partial<QueryOf<G>> & TProperties>
-  /** Only for its type. */
+  /** Never set: it carries the type of the query. */
   readonly queryType?: QueryValues<QueryOf<G>>
 }
 
-/** Parameters of a query are strings that were read as their schema says; each may be absent. */
+/** The query parameters, parsed as their schemas say; each may be absent. */
 type QueryValues<Q extends TProperties> = { readonly [P in keyof Q]?: Static<Q[P]> }
 
 const noQuery: TProperties = {}
@@ -87,10 +87,10 @@ export function route<const G extends Given>(given: G): Route<G> {
   return contract as unknown as Route<G>
 }
 
-/** The names in braces of a path. */
+/** The names in braces in a path. */
 export type PathNames<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
   ? Name | PathNames<Rest>
   : never
 
-/** What stands for them. */
+/** The values of the path's parameters. */
 export type PathValues<P extends string> = { readonly [N in PathNames<P>]: string }

@@ -20,16 +20,16 @@ import {
   warnings,
 } from './route-parts.js'
 
-/** What an answer has and a write may not change: accepted as it is, so that an answer can be sent back. */
+/** Read-only fields. A write may contain them unchanged, so that an answer can be sent back. */
 export const FIXED_RULE_FIELDS = {
   id,
   namespace,
   version,
-  created_at: orNull(time('When it was made.')),
-  updated_at: orNull(time('When it was changed.')),
+  created_at: orNull(time('When it was created; null for a rule of a file.')),
+  updated_at: orNull(time('When it was last changed; null for a rule of a file.')),
 }
 
-const name = text('Unique in its namespace.')
+const name = text('The name, unique in its namespace.')
 
 const answers = Object.fromEntries(
   OWN_FIELDS.filter((field) => RULE_FIELD_CONTRACTS[field].answer !== null).map((field) => [
@@ -57,7 +57,7 @@ export const Rule = named(
   ),
 )
 
-/** Null where an answer would have it, so that an answer can be sent back. */
+/** Optional fields may be null, so that an answer can be sent back. */
 const inputs = (isRequired: boolean) =>
   Object.fromEntries(
     OWN_FIELDS.filter((field) => RULE_FIELDS[field].isRequired === isRequired).map((field) => {
@@ -75,7 +75,7 @@ const RuleWrite = named(
 const RulePatch = named(
   'RulePatch',
   raw<RuleWrite>(
-    object({}, { name: text('Another name.'), ...inputs(true), ...inputs(false), ...answered }),
+    object({}, { name: text('The new name.'), ...inputs(true), ...inputs(false), ...answered }),
   ),
 )
 
@@ -83,10 +83,10 @@ const RuleVersion = named(
   'RuleVersion',
   object({
     version,
-    at: time('When.'),
-    actor: text('Who.'),
+    at: time('When this version was written.'),
+    actor: text('Who wrote it.'),
     revision,
-    deleted: flag('It was taken away; `rule` is what it was.'),
+    deleted: flag('Whether this version deleted the rule; `rule` is then its last state.'),
     rule: Rule,
   }),
 )
@@ -98,9 +98,9 @@ export const ruleRoutes = {
     role: 'reader',
     summary: 'List the rules of a namespace, by name',
     query: {
-      scope: text('Only of this scope.'),
-      resource: text('Only of this resource, as it is written.'),
-      label: text('Only with this label: `team:search`, or `team` with any value.', {
+      scope: text('Only rules of this scope.'),
+      resource: text('Only rules of this resource, spelled as in the rule.'),
+      label: text('Only rules with this label: `team:search`, or `team` with any value.', {
         pattern: wholeText(`${LABEL_PATTERN}(?::[^]{1,${LONGEST_LABEL}})?`),
         expected: `a label such as team:search, or its key alone; key and value have at most ${LONGEST_LABEL} characters each`,
       }),
@@ -114,7 +114,7 @@ export const ruleRoutes = {
     method: 'POST',
     path: '/v1/rules',
     role: 'admin',
-    summary: 'Create a rule; a namespace begins with its first',
+    summary: 'Create a rule; the first rule of a namespace creates the namespace',
     body: RuleWrite,
     bodyCheckedBy: 'handler',
     answer: Rule,
@@ -136,7 +136,7 @@ export const ruleRoutes = {
     method: 'PUT',
     path: '/v1/rules/{id}',
     role: 'admin',
-    summary: 'Replace a rule: a new version',
+    summary: 'Replace a rule; this makes a new version',
     headers: ifMatch,
     body: RuleWrite,
     bodyCheckedBy: 'handler',
@@ -178,12 +178,12 @@ export const ruleRoutes = {
     method: 'POST',
     path: '/v1/rules/{id}/rollback',
     role: 'admin',
-    summary: 'Make a rule what it was in an earlier version: a new version',
+    summary: 'Restore an earlier version of a rule; this makes a new version',
     headers: ifMatch,
     body: named(
       'Rollback',
       object({
-        version: whole(1, Number.MAX_SAFE_INTEGER, 'One of its history.', {
+        version: whole(1, Number.MAX_SAFE_INTEGER, 'A version in the history of the rule.', {
           expected: "a version of the rule's history",
         }),
       }),

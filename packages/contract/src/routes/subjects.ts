@@ -40,16 +40,16 @@ const SubjectLimits = named(
   'SubjectLimits',
   object({
     scope,
-    value: text('Who.'),
+    value: text("The subject's value."),
     tier: orNull(text('The tier it is in.')),
-    exempt: flag('All rules let it through.'),
-    blocked: flag('It is refused before any rule.'),
+    exempt: flag('Whether an exemption lets it through all rules.'),
+    blocked: flag('Whether a block refuses it before any rule.'),
     limits: list(SubjectLimit),
     set_aside: list(
       object({
-        rule: text('Which does not apply.'),
-        by: orNull(text('Which applies instead.')),
-        why: text('In words.'),
+        rule: text('The rule that does not apply.'),
+        by: orNull(text('The rule that applies instead.')),
+        why: text('Why, in words.'),
       }),
     ),
   }),
@@ -63,8 +63,8 @@ export const subjectRoutes = {
     role: 'reader',
     summary: 'Get the limits of a subject now: each with why it applies and what is left',
     query: {
-      resource: text('Of requests for this.'),
-      method: text('With this method.'),
+      resource: text('Limits of requests for this resource.'),
+      method: text('Limits of requests with this method.'),
       namespace: namespaceQuery,
     },
     answer: SubjectLimits,
@@ -80,14 +80,20 @@ export const subjectRoutes = {
       'TierInput',
       object({
         tier: {
-          ...orNull(text('A tier exists by being named; null takes it away.')),
+          ...orNull(
+            text('The tier; a new name is a new tier. Null takes the subject out of its tier.'),
+          ),
           expected: "a tier's name, or null for none",
         },
       }),
     ),
     answer: named(
       'Tier',
-      object({ scope, value: text('Who.'), tier: orNull(text('Null: none.')) }),
+      object({
+        scope,
+        value: text("The subject's value."),
+        tier: orNull(text('The tier; null for none.')),
+      }),
     ),
     errors: WRITE_ERRORS,
   }),
@@ -101,14 +107,17 @@ export const subjectRoutes = {
       'OverrideInput',
       object(
         { rule: ruleName, limits: checkedElsewhere(limitsInput) },
-        { until: orNull(text('When it ends by itself.')), reason: orNull(text('Why.')) },
+        {
+          until: orNull(text('When it ends by itself.')),
+          reason: orNull(text('The reason, for people to read.')),
+        },
       ),
     ),
     answer: named(
       'Override',
       object({
         scope,
-        value: text('Whose limits.'),
+        value: text("The subject's value."),
         rule: ruleName,
         limits: limitLines,
         until,

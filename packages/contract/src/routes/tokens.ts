@@ -14,11 +14,11 @@ import {
 
 const token = {
   id,
-  name: text('What it is called in the audit.'),
+  name: text('The name that the audit shows.'),
   role: oneOf(ROLES, 'What its holder may do.'),
-  namespaces: orNull(list(text('A namespace.'), 'Null: all of them.')),
+  namespaces: orNull(list(text('A namespace.'), 'The namespaces that it is for; null for all.')),
   created_at: createdAt,
-  expires_at: orNull(time('When it ends; null: never.')),
+  expires_at: orNull(time('When it expires; null: never.')),
 }
 
 const Token = named('Token', object(token))
@@ -26,14 +26,14 @@ const Token = named('Token', object(token))
 const AuditEntry = named(
   'AuditEntry',
   object({
-    at: time('When.'),
+    at: time('When it was done.'),
     revision,
-    namespace: text('Empty: of none.'),
-    actor: text('Who.'),
-    action: text('What was done: `rule.create`.'),
-    target: text('To what.'),
-    before: anything('What it was; null where there was nothing.'),
-    after: anything('What it became; null where nothing is left.'),
+    namespace: text('The namespace; empty where the change belongs to none.'),
+    actor: text('Who did it.'),
+    action: text('What was done, such as `rule.create`.'),
+    target: text('What was changed.'),
+    before: anything('How it was before; null where there was nothing.'),
+    after: anything('How it is after; null where nothing is left.'),
   }),
 )
 
@@ -51,7 +51,7 @@ export const tokenRoutes = {
     method: 'POST',
     path: '/v1/tokens',
     role: 'admin',
-    summary: 'Create a token, which is shown this once',
+    summary: 'Create a token; only this answer shows it',
     body: named(
       'TokenInput',
       object(
@@ -63,10 +63,13 @@ export const tokenRoutes = {
             expected: 'a list of names, or null for all',
           },
         },
-        { expires_at: orNull(text('When it ends; null: never.')) },
+        { expires_at: orNull(text('When it expires; null: never.')) },
       ),
     ),
-    answer: named('NewToken', object({ ...token, token: text('Shown this once.') })),
+    answer: named(
+      'NewToken',
+      object({ ...token, token: text('The token. No other answer shows it.') }),
+    ),
     status: 201,
     answerHeaders: ['Location'],
     errors: WRITE_ERRORS,
@@ -85,10 +88,10 @@ export const tokenRoutes = {
     role: 'reader',
     summary: 'List who changed what, newest first',
     query: {
-      namespace: text("Only of this one; all of the caller's unless given."),
-      actor: text('Only by this one.'),
-      action: text('Only such as `rule.create`.'),
-      target: text('Only of this.'),
+      namespace: text("Only changes in this namespace. Unless given: in all of the caller's."),
+      actor: text('Only changes by this actor.'),
+      action: text('Only this action, such as `rule.create`.'),
+      target: text('Only changes of this target.'),
       from: time('Not before this time.'),
       to: time('Before this time.'),
       ...pageQuery,

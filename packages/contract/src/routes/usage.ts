@@ -6,32 +6,38 @@ import { namespaceQuery, pageQuery, READ_ERRORS } from './route-parts.js'
 
 const filters = {
   namespace: namespaceQuery,
-  scope: text('Only of this scope.', { examples: ['user'] }),
-  value: text('Only of this value.', { examples: ['42'] }),
-  rule: text('Only of this rule.'),
-  from: time('From this time on; an hour before `to` unless given.'),
-  to: time('Until this time; now unless given.'),
+  scope: text('Only this scope.', { examples: ['user'] }),
+  value: text('Only this value.', { examples: ['42'] }),
+  rule: text('Only this rule.'),
+  from: time('The start of the span; an hour before `to` unless given.'),
+  to: time('The end of the span; now unless given.'),
   ...pageQuery,
 }
 
-const next = orNull(text('Where the next page begins; null after the last.'))
-const value = orNull(text('Null: all those that are not named, and the only one of `global`.'))
-const rule = orNull(text('Null: a block.'))
+const next = orNull(text('The cursor of the next page; null on the last one.'))
+const value = orNull(
+  text(
+    'The value of the scope. Null for `global`, and for the sum of all values that are not listed by name.',
+  ),
+)
+const rule = orNull(text('The rule; null for a block.'))
 
 const sums = {
-  allowed: number('Decisions that let pass.'),
-  denied: number('Decisions that did not.'),
+  allowed: number('Decisions that allowed the request.'),
+  denied: number('Decisions that denied it.'),
   cost: number("What was taken, in the rule's unit."),
 }
 
 const UsageItem = named(
   'UsageItem',
   object({
-    scope: text('What is limited.'),
+    scope: text('The scope that the rule counts by.'),
     value,
     rule,
-    from: time('Where the span begins that was summed: a minute, or a day of long ago.'),
-    to: time('Where it ends.'),
+    from: time(
+      'The start of the summed span. It is a whole minute, or a whole day for times long ago.',
+    ),
+    to: time('The end of the summed span.'),
     ...sums,
   }),
 )
@@ -39,14 +45,14 @@ const UsageItem = named(
 const Violation = named(
   'Violation',
   object({
-    at: time('The second.'),
-    count: number('How often within it.'),
-    scope: text('Who is limited.'),
+    at: time('The second in which it happened.'),
+    count: number('How many denials there were in that second.'),
+    scope: text('The scope that the rule counts by.'),
     value,
     rule,
-    resource: orNull(text('What was asked for, its first 256 characters; null: not known.')),
-    limit: orNull(text('The limit that said no.', { examples: ['100/min'] })),
-    reason: oneOf(REASONS, 'Why.'),
+    resource: orNull(text('The resource, its first 256 characters; null where it is not known.')),
+    limit: orNull(text('The limit that denied.', { examples: ['100/min'] })),
+    reason: oneOf(REASONS, 'Why it was denied.'),
   }),
 )
 
@@ -55,7 +61,7 @@ export const usageRoutes = {
     method: 'GET',
     path: '/v1/usage',
     role: 'reader',
-    summary: 'List what each subject used of each rule in a span, the heaviest first',
+    summary: 'List what each subject used of each rule in a span, the largest first',
     query: filters,
     answer: named('Usage', object({ items: list(UsageItem), totals: object(sums), next })),
     errors: READ_ERRORS,
@@ -64,13 +70,14 @@ export const usageRoutes = {
     method: 'GET',
     path: '/v1/violations',
     role: 'reader',
-    summary: 'List who was denied when, by which limit of which rule, on what: the newest first',
+    summary:
+      'List denials, the newest first: who was denied when, by which limit of which rule, for which resource',
     query: { ...filters, resource: text('Only on this resource.') },
     answer: named(
       'Violations',
       object({
         items: list(Violation),
-        totals: object({ count: number('All denials of the span that match.') }),
+        totals: object({ count: number('All matching denials in the span.') }),
         next,
       }),
     ),

@@ -1,6 +1,6 @@
 /**
- * A command: the operations that it asks, what it takes, and what it shows. What all commands have in common
- * is here: the client, the namespace, pages of lists, `--json`, tables, words, asking back, exit codes.
+ * A command: the operations that it calls, its arguments, and what it prints. This file has what all commands
+ * share: the client, the namespace, pages of lists, `--json`, tables, messages, confirmation, exit codes.
  */
 import type { RouteId } from '@sluice/contract'
 import type { Command } from 'commander'
@@ -23,7 +23,7 @@ import { ServerClient } from './server-client.js'
 import { type Cell, printTable } from './table.js'
 import type { Terminal } from './terminal.js'
 
-/** A command line as it is carried out. */
+/** What a running command is given. */
 export interface Run<
   Ids extends RouteId,
   A extends readonly Argument[],
@@ -32,39 +32,39 @@ export interface Run<
 > {
   readonly args: ArgumentValues<A>
   readonly options: FlagValues<O>
-  /** Of the options that are parameters of the operation. */
+  /** The options that are query parameters of the operation. */
   readonly query: QueryOf<Id>
   readonly globals: Globals
   readonly terminal: Terminal
   readonly now: number
   readonly command: Command
-  /** The server that is meant; made when it is asked for. */
+  /** The client, created on first use. */
   readonly client: ServerClient<Ids>
-  /** Before the end. */
+  /** Prints something before the command ends. */
   readonly show: (shown: Shown) => void
-  /** Ends the command where the answer is no. */
+  /** Asks for confirmation; ends the command where the answer is no. */
   readonly confirm: (question: string) => Promise<void>
 }
 
-/** What people see; nothing of it with `--json`. */
+/** What is printed for people; nothing of it with `--json`. */
 export interface Shown {
-  /** On stdout: lines that are ended, or rows of a table. */
+  /** On stdout: whole lines, or the rows of a table. */
   readonly data?: string | readonly (readonly Cell[])[]
-  /** On stderr: a line, which is escaped. */
+  /** On stderr: one line, which is escaped. */
   readonly words?: string | undefined
 }
 
-/** How a command ends. */
+/** The result of a command. */
 export interface Outcome extends Shown {
   /** The document of `--json`. */
   readonly json: unknown
   readonly exit?: number
 }
 
-/** Nothing where the command has printed all of it. */
+/** Nothing where the command has printed everything already. */
 type Ended = Outcome | void
 
-/** All that a command may say of itself. */
+/** The description of a command. */
 interface Spec<
   Id extends RouteId,
   Also extends RouteId,
@@ -72,37 +72,37 @@ interface Spec<
   O extends readonly Flag[],
   R = Run<Id | Also, A, O, Id>,
 > {
-  /** In the list of commands. */
+  /** Its line in the list of commands. */
   readonly summary: string
   readonly description: string
   readonly usage?: string
   readonly arguments?: A
   readonly options?: O
-  /** The operation that it is about, and others that it asks. */
+  /** The operation that it is about, and others that it calls. */
   readonly operation?: Id
   readonly also?: readonly Also[]
-  /** Parameters of the operation that are options. */
+  /** Query parameters of the operation that are options. */
   readonly query?: QueryOptions<Id>
-  /** What the operation is asked with, besides those. */
+  /** What the operation is called with, besides those. */
   readonly ask?: (run: R) => Asking<Id> | Promise<Asking<Id>>
-  /** Where it lists: the row of an item, and the words where there is none. */
+  /** For a list: the row of an item, and the message where there are no items. */
   readonly columns?: (item: ItemOf<Id>, run: R) => readonly Cell[]
   readonly empty?: string
-  /** Where it does not list: what people see of the answer. */
+  /** For other commands: what is printed of the answer. */
   readonly show?: (answer: AnswerOf<Id>, run: R) => Shown
-  /** Instead of asking the operation once. */
+  /** Runs instead of one call of the operation. */
   readonly run?: (run: R) => Ended | Promise<Ended>
   /** Adds what only this command has. */
   readonly setUp?: (command: Command) => void
 }
 
-/** A command says how it runs; or what it shows, and what the operation is asked with where that is needed. */
+/** A command needs `run`; or `show` or `columns`, and `ask` where the operation needs a body or path values. */
 type Needed<Id extends RouteId> =
   | { readonly run: unknown }
   | (({ readonly show: unknown } | { readonly columns: unknown }) &
       (object extends Asking<Id> ? unknown : { readonly ask: unknown }))
 
-/** Where commands print, and where they say how they ended. */
+/** Where commands print, and set the exit code. */
 export interface Host {
   readonly terminal: Terminal
   readonly setExitCode: SetExitCode
@@ -113,7 +113,7 @@ export type AddTo = (parent: Command, host: Host) => void
 
 const operations = new WeakMap<Command, readonly RouteId[]>()
 
-/** The operations that a command asks. */
+/** The operations that a command calls. */
 export const operationsOf = (command: Command): readonly RouteId[] => operations.get(command) ?? []
 
 export function group(
@@ -156,7 +156,7 @@ export function command<
   }
 }
 
-/** One operation stands for all where their types do not matter. */
+/** Any operation will do where the types do not matter. */
 type AnySpec = Spec<'listRules', never, readonly Argument[], []>
 type AnyRun = Run<'listRules', readonly Argument[], []>
 
@@ -201,11 +201,11 @@ async function outcomeOf(spec: AnySpec, run: AnyRun): Promise<Ended> {
   return { json: { items }, data, words: items.length === 0 ? empty : undefined }
 }
 
-/** A pipe cannot be asked, so it must say so beforehand. */
+/** Without a terminal nobody can confirm, so `--yes` is needed. */
 async function confirm(question: string, { yes, input }: Globals, terminal: Terminal) {
   if (yes) return
   if (!terminal.inIsTerminal || !terminal.sayIsTerminal || !input)
-    throw new UsageError('nobody can be asked here; --yes does it without asking')
+    throw new UsageError('no terminal to confirm on: pass --yes')
   terminal.say(`${question} [y/N] `)
   const answer = await terminal.line()
   if (!/^y(es)?$/i.test(answer)) throw new CommandError('Nothing was changed.')

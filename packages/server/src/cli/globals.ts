@@ -12,9 +12,9 @@ export interface Globals {
   readonly namespace: string | undefined
   /** One JSON document on stdout. */
   readonly json: boolean
-  /** It is to be done without asking back. */
+  /** Do it without confirmation. */
   readonly yes: boolean
-  /** Somebody may be asked back. */
+  /** Confirmation may be asked for. */
   readonly input: boolean
 }
 
@@ -25,8 +25,8 @@ export function addGlobals(program: Command): void {
     .option('--namespace <NAME>', 'whose rules are meant')
     .option('--json', 'one JSON document instead of words and tables')
     .option('--no-color', 'no colour, as NO_COLOR does')
-    .option('--no-input', 'never ask back')
-    .option('--yes', 'do it without asking back')
+    .option('--no-input', 'never ask for confirmation')
+    .option('--yes', 'do it without confirmation')
 }
 
 export function globalsOf(command: Command, { environment }: Terminal): Globals {

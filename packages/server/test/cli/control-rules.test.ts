@@ -89,10 +89,10 @@ describe('rules', () => {
       limits.
 
       Options:
-        --scope <SCOPE>        only of this scope
-        --resource <RESOURCE>  only of this resource, as it is written
-        --label <LABEL>        only with this label: team:search, or team with any
-                               value
+        --scope <SCOPE>        only rules of this scope
+        --resource <RESOURCE>  only rules of this resource, spelled as in the rule
+        --label <LABEL>        only rules with this label: team:search, or team with
+                               any value
         -h, --help             this text
 
       Global Options:
@@ -104,8 +104,8 @@ describe('rules', () => {
         --namespace <NAME>     whose rules are meant
         --json                 one JSON document instead of words and tables
         --no-color             no colour, as NO_COLOR does
-        --no-input             never ask back
-        --yes                  do it without asking back
+        --no-input             never ask for confirmation
+        --yes                  do it without confirmation
       "
     `)
   })
@@ -195,7 +195,7 @@ describe('rules', () => {
       "
       ~	per-user	10/s -> 7/s	use carries over
       --- words
-      nobody can be asked here; --yes does it without asking
+      no terminal to confirm on: pass --yes
       [2]
       "
     `)
@@ -203,7 +203,7 @@ describe('rules', () => {
       "
       ~ per-user  10/s -> 7/s  use carries over
       --- words
-      nobody can be asked here; --yes does it without asking
+      no terminal to confirm on: pass --yes
       [2]
       "
     `)

@@ -24,8 +24,8 @@ describe('the command', () => {
         --namespace <NAME>          whose rules are meant
         --json                      one JSON document instead of words and tables
         --no-color                  no colour, as NO_COLOR does
-        --no-input                  never ask back
-        --yes                       do it without asking back
+        --no-input                  never ask for confirmation
+        --yes                       do it without confirmation
         -h, --help                  this text
 
       Commands:
@@ -128,8 +128,8 @@ describe('help', () => {
     expect(shown(await run('help limited'))).toMatchInlineSnapshot(`
       "
       limited  HTTP 429
-        A limit says not now. Nothing was taken from any limit.
-        do: Come back after \`retry_after\` seconds. \`sluice explain\` says which rule decides and why.
+        A limit does not allow the request now. Nothing was taken from any limit.
+        do: Send it again after \`retry_after\` seconds. \`sluice explain\` says which rule decides and why.
       [0]
       "
     `)
