@@ -1,4 +1,7 @@
-/** Which route answers what, who may ask it, and what goes wrong in words. All meaning of the HTTP interface is reached through here. */
+/**
+ * Finds the route of a request, checks that the caller may use it, runs its handler, and turns errors into answers.
+ * Only plain checks on the fast path do not come through here, and they are answered alike.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Method } from '@sluice/contract'
 import { ServiceError } from '../error-codes.js'
@@ -11,10 +14,10 @@ import type { Call, Reply, Route } from './route.js'
 export interface Asked {
   readonly caller: Caller
   readonly headers: IncomingHttpHeaders
-  /** Names and values in turn, as they came. */
+  /** Names and values alternate, as they were received. */
   readonly rawHeaders: readonly string[]
   readonly bytes: Buffer | null
-  /** With its question mark; empty without one. */
+  /** Begins with its question mark; empty where there is no query. */
   readonly query: string
 }
 
@@ -23,12 +26,12 @@ export interface Found {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** Counts what a caller asks of the control plane; throws where it is too much. */
+/** Counts a caller's request to the control plane; throws `limited` where there are too many. */
 export type AdminLimit = (caller: Caller, isWrite: boolean) => Promise<void> | void
 
 /** The routes of one path. */
 interface Place {
-  /** The path's segments; those in braces stand for anything. */
+  /** The path's segments; one in braces matches any text. */
   readonly segments: readonly string[]
   readonly routes: Route[]
 }
@@ -37,9 +40,9 @@ const PARAMETER = /^\{(\w+)\}$/
 
 export class OrdinaryAnswers {
   readonly #byPath = new Map<string, Place>()
-  /** Places with segments that stand for anything, by the number of segments. */
+  /** Places with segments in braces, by their number of segments. */
   readonly #open = new Map<number, Place[]>()
-  /** A defect: what the caller is not told. */
+  /** Receives unexpected errors, whose details callers are not told. */
   readonly #failed: (error: unknown) => void
   readonly #adminLimit: AdminLimit
 
@@ -67,7 +70,7 @@ export class OrdinaryAnswers {
     this.#open.set(segments.length, [...(this.#open.get(segments.length) ?? []), place])
   }
 
-  /** Nobody needs a token for it. */
+  /** Whether the path needs no token. */
   isOpen(path: string): boolean {
     return this.#byPath.get(path)?.routes[0]?.contract.role === 'anyone'
   }
@@ -101,7 +104,7 @@ export class OrdinaryAnswers {
       )
   }
 
-  /** Throws where the caller may not ask this; before the body is read. */
+  /** Throws where the caller may not use the route, or uses it too often. Runs before the body is read. */
   admit({ contract }: Route, caller: Caller): Promise<void> | void {
     const { role, kind, method } = contract
     if (role !== 'anyone') requireRole(caller, role)
@@ -123,7 +126,7 @@ export class OrdinaryAnswers {
     return { ...reply, headers: { ...said, ...reply.headers } }
   }
 
-  /** Never rejects: what goes wrong is a reply, which `says` makes. */
+  /** Never rejects: `says` makes a reply of an error. */
   async guarded(work: () => Promise<Reply>, says = errorReply): Promise<Reply> {
     try {
       return await work()
@@ -135,7 +138,7 @@ export class OrdinaryAnswers {
   }
 }
 
-/** The query and the body are read when the handler asks for them, and checked by the contract then. */
+/** The query and the body are parsed and checked when the handler asks for them. */
 function callOf({ contract }: Route, params: Found['params'], asked: Asked): Call {
   const { caller, headers, rawHeaders, bytes, query } = asked
   let body: Body | undefined
@@ -186,7 +189,7 @@ export function errorReply(error: ServiceError): Reply {
   return { status, headers, body: { error: error.toJSON() } }
 }
 
-/** A form of another page can be sent from anywhere; JSON cannot. */
+/** A foreign web page can make a browser send a form here, but not JSON. */
 function requireJson(headers: IncomingHttpHeaders): void {
   const type = headers['content-type'] ?? ''
   if (/^application\/(merge-patch\+)?json *(;|$)/i.test(type)) return

@@ -1,4 +1,4 @@
-/** JSON bodies, read in words: what is wrong names the field and what was expected. */
+/** Reads JSON bodies. An error names the field and says what was expected. */
 import { type TSchema, validate } from '@sluice/contract'
 import { didYouMean, quote } from '@sluice/limiter/transport'
 import { ServiceError } from '../error-codes.js'
@@ -6,7 +6,7 @@ import { boundExceeded, DEEPEST } from '../nesting.js'
 
 export type Body = Readonly<Record<string, unknown>>
 
-/** A batch of 1000 checks has a few tens of thousands of values; so many are parsed without a pause that is felt. */
+/** A batch of 1000 checks has some tens of thousands of values. Parsing this many takes too little time to be noticed. */
 const BOUNDS = { deepest: DEEPEST, mostValues: 200_000 }
 
 const EXCEEDED = {
@@ -20,7 +20,7 @@ export function badField(field: string, message: string): ServiceError {
   return new ServiceError('bad_request', `${field} ${message}`, { field })
 }
 
-/** The body's one JSON object. Bytes that are no UTF-8 are no JSON. */
+/** The JSON object in a body. Throws 400 for anything else, such as bytes that are not UTF-8. */
 export function parseBody(bytes: Uint8Array): Body {
   const exceeded = boundExceeded(bytes, BOUNDS)
   if (exceeded !== null) throw new ServiceError('bad_request', EXCEEDED[exceeded])
@@ -41,13 +41,13 @@ export function isBody(value: unknown): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Throws 400 with the first thing that is wrong. */
+/** Throws 400 with the first fault. */
 export function requireValid(schema: TSchema, body: Body): void {
   const [fault] = validate(schema, body)
   if (fault !== undefined) throw badField(fault.field, fault.message)
 }
 
-/** Refuses what a route does not know. */
+/** Throws 400 for a field that is not among the known ones. */
 export function refuseUnknown(body: Body, known: readonly string[], prefix = ''): void {
   for (const field of Object.keys(body)) {
     if (known.includes(field)) continue

@@ -1,11 +1,11 @@
-/** The query of a request, read as its contract says: each parameter once, and none that the contract does not know. */
+/** Reads the query of a request by its contract: each parameter at most once, and no unknown ones. */
 import { propertiesOf, type RouteContract, type TSchema, validate } from '@sluice/contract'
 import { hasControlCharacters, quote } from '@sluice/limiter/transport'
 import { badField, refuseUnknown } from './body.js'
 
 const LONGEST_PARAMETER = 4096
 
-/** The parameters that are there. Throws 400 naming the one that is wrong. */
+/** The parameters that were sent. Throws 400 that names the first bad one. */
 export function readQuery(contract: RouteContract, query: URLSearchParams): object {
   const schemas = propertiesOf(contract.query)
   const values: Record<string, unknown> = {}

@@ -1,4 +1,4 @@
-/** Routes with their handlers: every contract has one, or it does not compile. */
+/** Binds the contracts of routes to handlers. A contract without a handler does not compile. */
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   type AnswerBody,
@@ -12,7 +12,7 @@ import {
 } from '@sluice/contract'
 import type { Caller } from '../security/caller.js'
 
-/** A contract, as far as its types matter to a handler. */
+/** The parts of a contract that give a handler its types. */
 interface Typed {
   readonly path: string
   readonly body: TSchema | null
@@ -26,24 +26,24 @@ type QueryOf<R extends Typed> = R extends { readonly queryType?: infer Q } ? Non
 export interface Call<R extends Typed = Typed> {
   readonly caller: Caller
   readonly headers: IncomingHttpHeaders
-  /** Names and values in turn, as they came: also those that are there twice. */
+  /** Names and values alternate, as they were received. A header that was sent twice is there twice. */
   readonly rawHeaders: readonly string[]
-  /** What stands for the `{names}` of the route's path, decoded. */
+  /** The values of the path's parameters, decoded. */
   readonly params: PathValues<R['path']>
-  /** As the contract has it; throws 400 for anything else. */
+  /** The query, as the contract describes it; throws 400 for anything else. */
   readonly query: () => QueryOf<R>
-  /** The query as it came. */
+  /** The query as it was received. */
   readonly rawQuery: () => URLSearchParams
-  /** The body as it came; empty where there is none. */
+  /** The body as it was received; empty where there is none. */
   readonly bytes: () => Buffer
-  /** The parsed body, as the contract has it where the contract checks it; throws 400 for anything else. */
+  /** The parsed body. Where its schema checks it, it is as the contract describes it; throws 400 for anything else. */
   readonly body: () => BodyOf<R>
 }
 
 export interface Reply<Body = unknown> {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
-  /** JSON unless it is a text, which is sent as it is; nothing if undefined. */
+  /** Sent as JSON. A string is sent as it is, and undefined as no body. */
   readonly body?: Body | string
   readonly contentType?: string
 }
@@ -55,14 +55,14 @@ export type Handler<Id extends RouteId> = (
 /** Handlers of some routes. */
 export type Handlers<Id extends RouteId = RouteId> = { readonly [I in Id]: Handler<I> }
 
-/** A contract and what answers it. */
+/** A contract with its handler. */
 export interface Route {
   readonly id: RouteId
   readonly contract: RouteContract
   readonly handle: (call: Call<never>) => Reply | Promise<Reply>
 }
 
-/** `overrides`: what a setting changes of a contract. */
+/** `overrides`: the parts of contracts that settings change. */
 export function bindRoutes<Id extends RouteId>(
   handlers: Handlers<Id>,
   overrides: { readonly [I in RouteId]?: Partial<RouteContract> } = {},
@@ -74,7 +74,7 @@ export function bindRoutes<Id extends RouteId>(
   }))
 }
 
-/** Refuses a query that the contract does not have, also where the handler does not look at it. */
+/** Checks the query also for a handler that does not read it. */
 function strict(handle: Route['handle']): Route['handle'] {
   return (call) => {
     call.query()

@@ -1,4 +1,4 @@
-/** Decisions as the bodies and statuses of answers. What the fast path writes means the same. */
+/** Decisions as statuses and bodies of answers. The fast path writes answers with the same meaning. */
 import { type AnswerKind, type DecisionBody, ERROR_CODES, printDecision } from '@sluice/contract'
 import type { DecisionRecord } from '@sluice/limiter/transport'
 import type { Vouchers } from '../receipts/vouchers.js'

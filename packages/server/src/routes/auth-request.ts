@@ -1,7 +1,7 @@
 /**
- * The request of `GET /v1/auth`, read from headers: one for each scope, the resource and the method. A
- * gateway may pass on headers of its client, so no other header is read unless a setting allows it, and
- * none may be there twice: it could not be told which one the gateway wrote.
+ * Reads the request of `GET /v1/auth` from headers: one for each scope, the resource and the method. A gateway
+ * may pass on headers of its client. So no other header is read unless a setting allows it, and a header that
+ * was sent twice is refused, because one of the two may be the client's.
  */
 import {
   type AuthHeader,
@@ -20,14 +20,14 @@ import { inWireWords } from '../http/wire-request.js'
 const SCOPE_PREFIX = 'x-sluice-scope-'
 const SUBJECT = 'X-Sluice-Subject'
 
-/** The header of a request's field. */
+/** The header that has a field of the request. */
 const HEADER_OF = new Map<string, string>(REQUEST_HEADERS.map(({ field, name }) => [field, name]))
-/** The names that the library has for the fields of a request. */
+/** The library's names of request fields, by their names in the API. */
 const LIBRARY_NAMES = new Map<string | null, string>(
   Object.entries(WIRE_NAMES).map(([name, field]) => [field, name]),
 )
 
-/** `rawHeaders`: names and values in turn, as they came. Throws naming the header. */
+/** `rawHeaders`: names and values alternate, as they were received. An error names the header. */
 export function readAuthRequest(
   rawHeaders: readonly string[],
   allowed: readonly AuthHeader[],
@@ -75,7 +75,7 @@ function valueOf(field: RequestField, written: string): string | number {
   return type === 'integer' && /^\d{1,6}$/.test(written) ? Number(written) : written
 }
 
-/** An empty value is an absent scope: gateways have no other way to say so. */
+/** An empty value means that the scope is absent: gateways have no other way to say so. */
 function subjectOf(
   scopes: ReadonlyMap<string, string>,
   deprecated: string | undefined,
@@ -98,7 +98,7 @@ function headerOf(scope: string): string {
   return `X-Sluice-Scope-${words.join('-')}`
 }
 
-/** One pair, `user=42`. A comma is refused: a value that holds one could name a second scope. */
+/** Reads one pair, `user=42`. A comma is refused, because a value with one could name a second scope. */
 function readSubjectHeader(text: string): Record<string, string> {
   if (text.includes(','))
     throw badField(
@@ -115,7 +115,7 @@ function readSubjectHeader(text: string): Record<string, string> {
 const ASCII = /^[\0-\x7f]*$/
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Node reads each byte of a header as a character; the bytes are UTF-8. */
+/** Node makes one character of each byte of a header. The bytes are UTF-8. */
 function decoded(header: string, value: string): string {
   if (ASCII.test(value)) return value
   try {
@@ -125,7 +125,7 @@ function decoded(header: string, value: string): string {
   }
 }
 
-/** Names the header in place of the field that it was read into. */
+/** Makes errors name the header instead of the field that it was read into. */
 export async function inHeaderWords<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

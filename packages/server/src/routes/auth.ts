@@ -1,4 +1,4 @@
-/** `GET /v1/auth`: a check by headers, for gateways that only know statuses. */
+/** Handler of `GET /v1/auth`: a check by headers, for gateways that read only the status of an answer. */
 import type { AuthHeader } from '@sluice/contract'
 import type { Decisions } from '../decisions.js'
 import type { Handlers } from '../http/route.js'
@@ -33,14 +33,14 @@ export function authHandlers({ decisions, allowed, log }: AuthParts): Handlers<'
   const auth: Handlers<'auth'>['auth'] = async (call) => {
     // `?deny=403` is for gateways that do not know 429.
     const denied = Number(call.query().deny ?? 429)
-    // Before it is read: a header of several scopes, as older gateways send it, is refused.
+    // Noted before the request is read, because reading refuses a header with several scopes.
     const isDeprecated = (call.headers['x-sluice-subject'] ?? '') !== ''
     if (isDeprecated) warnOnce()
     const request = readAuthRequest(call.rawHeaders, allowed)
     const tenant = tenants.require(namespaceOf(call.caller, undefined, tenants.home))
     const started = performance.now()
     const decision = await inHeaderWords(() =>
-      // A client could send a trace of its own: it is not read either.
+      // Trace headers are not read: they may come from the gateway's client.
       traced({}, async () => decisions.decide(tenant, request)),
     )
     observer.took('rest', (performance.now() - started) / 1000, 1)
@@ -57,10 +57,10 @@ export function authHandlers({ decisions, allowed, log }: AuthParts): Handlers<'
   return { auth }
 }
 
-/** nginx takes a head of more than 4 KB for an outage, unless it is told otherwise. */
+/** By default nginx treats an answer with a head of more than 4 KB as an outage. */
 const MOST_HEADER_BYTES = 3000
 
-/** Without the lists of all policies where they are long: their length grows with the rules that apply. */
+/** Leaves out `RateLimit-Policy` and `RateLimit` where the head is too long: they grow with the number of rules. */
 function withinBuffer(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const lengths = Object.entries(headers).map(([name, value]) => name.length + value.length + 4)
   const bytes = lengths.reduce((sum, length) => sum + length, 0)

@@ -1,4 +1,4 @@
-/** What the control routes are made of, and what they answer where there is no control plane. */
+/** What control routes need, and their errors where there is no control plane. */
 import type { ControlPlane } from '../control/control-plane.js'
 import type { DocumentLimits } from '../document-limits.js'
 import { ServiceError } from '../error-codes.js'
@@ -9,24 +9,25 @@ export interface ControlParts {
   /** Null where no database is open. */
   readonly control: ControlPlane | null
   readonly tenants: Tenants
-  /** Where rules come from: then they are changed there. `feed`: this instance only decides. */
+  /** Where rules come from, and so where they are changed. `feed`: this instance only decides. */
   readonly mode: 'database' | 'file' | 'feed'
-  /** Of documents that are sent. */
+  /** Limits of the documents that callers send. */
   readonly documentLimits: DocumentLimits
 }
 
+/** The control plane. Throws `not_a_control_plane` where no database is open. */
 export function plane({ control }: ControlParts): ControlPlane {
   if (control !== null) return control
   throw new ServiceError('not_a_control_plane', 'no database is open here')
 }
 
-/** For what only rules in a database have. */
+/** The control plane, for routes that need the rules in the database. Throws `rules_from_file` where they are not. */
 export function rulesPlane(parts: ControlParts): ControlPlane {
   if (parts.mode !== 'file') return plane(parts)
   throw new ServiceError('rules_from_file', 'the rules come from a file; change that instead')
 }
 
-/** The control routes of a data plane that follows a feed: it has no control plane to ask. */
+/** The control routes of a data plane: each of them throws `not_a_control_plane`. */
 export function refusing(routes: readonly Route[]): Route[] {
   const handle = (): never => {
     throw new ServiceError('not_a_control_plane', 'this instance only decides; ask a control plane')

@@ -1,4 +1,4 @@
-/** The routes that decide, give back and explain, in the ordinary way: parsed, read, asked, printed. */
+/** Handlers of the routes that decide, give back and explain. The fast path answers plain checks without them. */
 import {
   type AnswerBody,
   type DecisionBody,
@@ -30,15 +30,15 @@ import { namespaceOf, requireRole } from '../security/caller.js'
 import { traced } from '../telemetry/tracing.js'
 import type { Tenant } from '../tenants.js'
 
-/** What is asked, and in which namespace. */
+/** A request, and the tenant of its namespace. */
 interface Asked {
   readonly request: Request
   readonly tenant: Tenant
 }
 
-/** Who calls. */
-type Caller = Pick<Call, 'caller' | 'headers'>
-/** Requests whose answer is a decision. */
+/** What is read of a call besides its body. */
+type CallHead = Pick<Call, 'caller' | 'headers'>
+/** A call whose answer is a decision. */
 type CheckCall = Call<Routes['check']>
 
 export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'decisions'>> {
@@ -46,20 +46,20 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
 
   const headersOf = (decision: DecisionRecord) => decision.toHeaders(decisions.headerFamilies)
 
-  /** The namespace that is meant: it must be one of the caller's, and served. */
-  const tenantOf = ({ caller }: Caller, stated: string | undefined, prefix = ''): Tenant =>
+  /** The tenant of a namespace. Throws 403 where the caller's token is not for it, 400 where it is not served here. */
+  const tenantOf = ({ caller }: CallHead, stated: string | undefined, prefix = ''): Tenant =>
     tenants.require(namespaceOf(caller, stated, tenants.home), `${prefix}namespace`)
 
-  /** The same for a text that was given out for one. */
-  const tenantOfSealed = (call: Caller, stated: string | undefined, sealed: string): Tenant =>
+  /** The same for a receipt, reservation or hold: it says its namespace where the request does not. */
+  const tenantOfSealed = (call: CallHead, stated: string | undefined, sealed: string): Tenant =>
     tenantOf(call, stated ?? vouchers.namespaceOf(sealed) ?? undefined)
 
-  const single = (call: Caller, fields: Body, also: readonly string[] = []): Asked => {
+  const single = (call: CallHead, fields: Body, also: readonly string[] = []): Asked => {
     const { request, namespace } = readCheck(fields, '', also)
     return { request: withKey(request, call), tenant: tenantOf(call, namespace) }
   }
 
-  const decide = async ({ request, tenant }: Asked, call: Caller): Promise<DecisionRecord> => {
+  const decide = async ({ request, tenant }: Asked, call: CallHead): Promise<DecisionRecord> => {
     const started = performance.now()
     const decision = await traced(call.headers, async () => decisions.decide(tenant, request))
     decisions.observer.took('rest', (performance.now() - started) / 1000, 1)
@@ -73,7 +73,7 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
     hasOwnHold: request.holdId !== undefined,
   })
 
-  /** A request that takes, and its answer. */
+  /** Decides a request, takes its cost, and answers. */
   const decided = async (call: CheckCall, isReservation: boolean): Promise<Reply<DecisionBody>> => {
     const { asked, include } = checkOf(call)
     const decision = await decide(asked, call)
@@ -81,7 +81,7 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
     return { status: statusOf(decision), headers: headersOf(decision), body }
   }
 
-  /** A check with what its answer is to have. */
+  /** The request of a check, and what its answer includes. */
   const checkOf = (call: CheckCall) => {
     const { include, ...fields } = call.body()
     return {
@@ -90,11 +90,11 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
     }
   }
 
-  /** What goes wrong with one check of a batch after all were found good is that one's answer. */
+  /** All checks of the batch were found good before. If one fails now, the error is the answer of that one. */
   const decideOne = async (
     asked: Asked,
     i: number,
-    call: Caller,
+    call: CallHead,
     include: readonly Include[],
   ): Promise<AnswerBody<'checkBatch'>['results'][number]> => {
     try {
@@ -116,8 +116,8 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
     )
   }
 
-  /** The hold that was given, or a caller's own id with whom and what it is for; null: not one of ours. */
-  const holdOf = (call: Caller, body: RequestBody<'renew'>) => {
+  /** The hold of a sealed text, or of the caller's own id with its request. Null where the text was not sealed here. */
+  const holdOf = (call: CallHead, body: RequestBody<'renew'>) => {
     const { hold, namespace, ...own } = body
     if (Object.keys(own).length > 0) {
       const { request, tenant } = single(call, body)
@@ -149,7 +149,7 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
 
     async quota(call) {
       const { asked, include } = checkOf(call)
-      // Asking takes nothing anyway, so the library would not look at dry_run.
+      // `peek` takes nothing anyway, so it does not check dry_run.
       asked.tenant.limiter.validate(asked.request)
       const decision = await peek(asked)
       const body = answerOf(decision, vouchers, kindOf(include, asked))
@@ -240,7 +240,7 @@ export function decisionHandlers(decisions: Decisions): Handlers<RouteIdsOf<'dec
   })
 }
 
-/** What the library refuses is said in the wire's words. */
+/** Errors of the library name fields as callers send them. */
 function inWords<H extends Handlers<RouteIdsOf<'decisions'>>>(handlers: H): H {
   const said = Object.entries(handlers).map(([id, handle]) => [
     id,
@@ -255,8 +255,8 @@ function inWords<H extends Handlers<RouteIdsOf<'decisions'>>>(handlers: H): H {
   return Object.fromEntries(said) as H
 }
 
-/** The idempotency key may come as a header. */
-function withKey(request: Request, { headers }: Caller): Request {
+/** The request with the idempotency key of the header, where it is sent as one. */
+function withKey(request: Request, { headers }: CallHead): Request {
   const key = headers['x-idempotency-key']
   if (key === undefined) return request
   if (request.idempotencyKey !== undefined && request.idempotencyKey !== key)
@@ -272,13 +272,13 @@ function unknown(field: string): ServiceError {
   )
 }
 
-/** What a refund would not heed must not be asked for. */
-function refuseKey({ headers }: Caller): void {
+/** A refund would ignore an idempotency key, so sending one is an error. */
+function refuseKey({ headers }: CallHead): void {
   if (headers['x-idempotency-key'] !== undefined)
     throw badField('X-Idempotency-Key', 'does not go with a refund; a receipt is honoured once')
 }
 
-/** What was changed. Nothing was: it may be asked for again. Not known: it may not. */
+/** The result of a change. Throws `store_unavailable` where nothing was done, `outcome_unknown` where that is not known. */
 function done<T>(result: T | Undone): T {
   if (result === 'not_done') throw unavailable()
   if (result === 'unknown') throw outcomeUnknown()
@@ -294,6 +294,7 @@ function outcomeUnknown(): ServiceError {
   return new ServiceError('outcome_unknown', message)
 }
 
+/** Runs what may be done only once, and turns its errors into those of the API. */
 async function once<T>(honour: () => Promise<T>): Promise<T> {
   try {
     return await honour()

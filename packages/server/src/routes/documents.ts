@@ -1,4 +1,4 @@
-/** Namespaces, and each as one whole document, over HTTP. */
+/** Handlers of namespaces, and of a whole namespace as one document. */
 import type { RouteIdsOf } from '@sluice/contract'
 import { inSlices } from '@sluice/limiter'
 import { jsonTexts } from '../control/print-json.js'
@@ -9,7 +9,7 @@ import { etag, namespaceIn, optionalMatch, requiredMatch } from './pages.js'
 export function documentHandlers(parts: ControlParts): Handlers<RouteIdsOf<'documents'>> {
   const { deepest } = parts.documentLimits
   return {
-    /** Those that the caller may ask for. */
+    /** Only those that the caller's token is for. */
     async listNamespaces({ caller }) {
       const all = await plane(parts).namespaces()
       const own = caller.namespaces

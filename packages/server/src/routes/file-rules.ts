@@ -1,4 +1,4 @@
-/** The rules in force where they come from a file: read alone, each of version 1, known by its name. */
+/** The rules in force where they come from a file: they are read-only, have version 1, and their name is their id. */
 import { type ListItem, printRule, type RuleBody } from '@sluice/contract'
 import type { Rule, RuleSet } from '@sluice/limiter'
 import { hasLabel, quote } from '@sluice/limiter/transport'
@@ -7,7 +7,7 @@ import { costKey } from '../control/print-document.js'
 import { ServiceError } from '../error-codes.js'
 import type { Tenant } from '../tenants.js'
 
-/** By name: a rule set never changes, so it is sorted once. */
+/** Rules by name. A rule set never changes, so it is sorted once. */
 const sorted = new WeakMap<RuleSet, readonly Rule[]>()
 
 function rulesByName(rules: RuleSet): readonly Rule[] {

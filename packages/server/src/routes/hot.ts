@@ -1,4 +1,4 @@
-/** What is asked most of this instance: `GET /v1/hot`. */
+/** Handler of `GET /v1/hot`: the busiest rows of this instance. */
 import { printValue } from '@sluice/limiter/transport'
 import { adviceOf } from '../hot/advice.js'
 import { type HotRow, type HotRows, SAMPLED } from '../hot/hot-rows.js'
@@ -13,8 +13,9 @@ export interface HotParts {
   readonly leasing: Leasing
 }
 
-const STANDARD = 20
-/** Characters of a value that are shown. */
+/** Rows of an answer where the query has no limit. */
+const DEFAULT_ROWS = 20
+/** The most characters of a value that are shown. */
 const LONGEST_SHOWN = 128
 
 export function hotHandlers({ hot, tenants, leasing }: HotParts): Handlers<'hot'> {
@@ -30,7 +31,7 @@ export function hotHandlers({ hot, tenants, leasing }: HotParts): Handlers<'hot'
           // A rule that is gone has no rows.
           return rule === undefined ? [] : [{ row, scaling: scalingOf(rule, leasing) }]
         })
-        .slice(0, query.limit ?? STANDARD)
+        .slice(0, query.limit ?? DEFAULT_ROWS)
         .map(({ row, scaling }) => ({
           namespace,
           rule: row.rule,
@@ -49,7 +50,7 @@ export function hotHandlers({ hot, tenants, leasing }: HotParts): Handlers<'hot'
   }
 }
 
-/** `global` has no value; secrets are shown by their ends. */
+/** Null for `global`, which has no value. Of secrets only the ends are shown. */
 function shownValue({ scope, value }: HotRow): string | null {
   if (value === '') return null
   const shown = printValue(scope, value)

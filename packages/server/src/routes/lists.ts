@@ -1,4 +1,4 @@
-/** Exemptions, blocks and costs over HTTP. */
+/** Handlers of exemptions, blocks and costs. */
 import type { RouteIdsOf } from '@sluice/contract'
 import type { ListName } from '../control/content.js'
 import { badField } from '../http/body.js'

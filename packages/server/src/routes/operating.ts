@@ -1,4 +1,4 @@
-/** What operators and their tools ask: health, readiness, metrics, and the interface's own description. */
+/** Handlers for operators and their tools: health, readiness, metrics and the OpenAPI document. */
 import type { AnswerBody, RouteIdsOf } from '@sluice/contract'
 import { ServiceError } from '../error-codes.js'
 import type { Handlers } from '../http/route.js'
@@ -10,7 +10,7 @@ export type Readiness = AnswerBody<'readiness'>
 export interface OperatingParts {
   readonly readiness: () => Readiness
   readonly metrics: MetricsText
-  /** Made when it is first asked for. */
+  /** Called once, at the first request. */
   readonly openApi: () => unknown
 }
 

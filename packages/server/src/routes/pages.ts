@@ -1,4 +1,4 @@
-/** What control routes have in common: pages of lists, versions of what is changed, and whose namespace it is. */
+/** What control routes share: the namespace of a request, pages of lists, and the versions of `If-Match`. */
 import { hasControlCharacters, parseTime, quote } from '@sluice/limiter/transport'
 import type { Page, PageRequest } from '../control/context.js'
 import { isId } from '../control/ids.js'
@@ -8,7 +8,7 @@ import { badField } from '../http/body.js'
 import type { Call, Reply } from '../http/route.js'
 import { namespaceOf } from '../security/caller.js'
 
-/** The namespace that a query or a body names; throws 403 outside the caller's. */
+/** The namespace that a query names. Throws 403 where the caller's token is not for it. */
 export function namespaceIn(
   { caller }: Pick<Call, 'caller'>,
   query: { readonly namespace?: string },
@@ -17,7 +17,7 @@ export function namespaceIn(
   return namespaceOf(caller, query.namespace, home)
 }
 
-/** The same where both may name it. */
+/** The same for routes where the query, the body or both name it. */
 export function namespaceOfBody(
   { caller }: Pick<Call, 'caller'>,
   query: { readonly namespace?: string },
@@ -36,7 +36,7 @@ const isNumber = (part: string) => /^\d{1,15}$/.test(part)
 const isOrdinal = (part: string) => /^\d{1,9}$/.test(part)
 const isTime = (part: string) => TIME.test(part) && !Number.isNaN(parseTime(part))
 
-/** What the parts of a list's cursor look like. */
+/** How the parts of each list's cursor look. */
 const KEYS = {
   id: [isId],
   name: [(part: string) => part.length > 0 && part.length <= 200 && !hasControlCharacters(part)],
@@ -74,14 +74,14 @@ interface AnsweredPage<T> {
   readonly next: string | null
 }
 
-/** A list's answer. */
+/** The answer of a list. */
 export function pageReply<T>({ items, next }: Page<T>, key: Key): Reply<AnsweredPage<T>> {
   const cursor =
     next === null ? null : Buffer.from(JSON.stringify([key, ...next])).toString('base64url')
   return { status: 200, body: { items, next: cursor } }
 }
 
-/** What was asked to be changed must be what was read: 428 where nothing is said. */
+/** The versions that `If-Match` allows to be changed. Throws 428 without that header. */
 export function requiredMatch(call: Pick<Call, 'headers'>): IfMatch {
   const match = optionalMatch(call)
   if (match !== null) return match
@@ -94,7 +94,7 @@ export function requiredMatch(call: Pick<Call, 'headers'>): IfMatch {
 
 const TAG = /^(W\/)?"([^"]*)"$/
 
-/** Weak tags are never the same as anything here, as HTTP has it. */
+/** The same, or null without that header. Weak tags match no version, as HTTP says. */
 export function optionalMatch({ headers }: Pick<Call, 'headers'>): IfMatch | null {
   const stated = headers['if-match']
   if (stated === undefined) return null
@@ -111,7 +111,7 @@ export const etag = (version: number): string => `"${version}"`
 
 type Present<T> = { [K in keyof T]?: NonNullable<T[K]> }
 
-/** Only what is there: an answer that is sent back has null where a field is absent. */
+/** The fields that are not null or undefined. An answer that is sent back has null for absent fields. */
 export function present<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),

@@ -35,7 +35,7 @@ export function routesOf(parts: RouteParts): Route[] {
   return [...all.filter((route) => !isControl(route)), ...refusing(all.filter(isControl))]
 }
 
-/** The routes of the control plane alone, but for usage and violations. */
+/** Only the routes of the control plane, without usage, violations and hot rows. */
 export function controlRoutes(parts: ControlParts): Route[] {
   const routes = bindRoutes(controlHandlers(parts), overridesOf(parts))
   return parts.mode === 'feed' ? refusing(routes) : routes
@@ -51,7 +51,7 @@ function controlHandlers(parts: ControlParts) {
   }
 }
 
-/** What settings change of the contracts. */
+/** The parts of contracts that settings change. */
 function overridesOf({ documentLimits }: ControlParts) {
   return { applyDocument: { longestBody: documentLimits.mostBytes } }
 }

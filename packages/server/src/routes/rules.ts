@@ -1,4 +1,4 @@
-/** Rules over HTTP: from the database, or as the file in force has them. */
+/** Handlers of rules, from the database or from the rules file in force. */
 import type { RouteIdsOf, RuleBody } from '@sluice/contract'
 import { optionalText } from '../http/body.js'
 import type { Call, Handlers, Reply } from '../http/route.js'

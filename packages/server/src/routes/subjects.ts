@@ -1,4 +1,4 @@
-/** Single subjects over HTTP: what holds for them now, their tier, their overrides. */
+/** Handlers of single subjects: their limits now, their tier, their overrides. */
 import { printLimitDecision, type RouteIdsOf } from '@sluice/contract'
 import { type Explanation, type LimitDecision, type Request, SluiceError } from '@sluice/limiter'
 import { singleSubject } from '../control/subjects-part.js'
@@ -61,10 +61,10 @@ export function subjectHandlers(parts: ControlParts): Handlers<RouteIdsOf<'subje
   }
 }
 
-/** As many as a request may name. */
+/** The most units that a request may name. */
 const MOST_UNITS = 16
 
-/** A rule that counts another unit holds for the subject as well. */
+/** One of each unit, so that rules of every unit apply. */
 function oneOfEach({ limiter }: Tenant): Record<string, number> {
   const units = new Set(['requests', ...limiter.rules.all.map(({ unit }) => unit)])
   return Object.fromEntries([...units].slice(0, MOST_UNITS).map((unit) => [unit, 1]))
@@ -75,7 +75,7 @@ function effective(
   { scope, value }: { scope: string; value: string },
   { decision, applied, setAside, tiers }: Explanation,
 ) {
-  // Limits come in the order of the rules, and of each in its own.
+  // The decision has the limits in the same order.
   const words = applied.flatMap(({ limits, why }) => limits.map((limit) => ({ limit, why })))
   return {
     scope,
@@ -91,13 +91,13 @@ function effective(
   }
 }
 
-/** The limit as it is written, besides what a decision says of it. */
+/** A limit of a decision, with its text and why it applies. */
 function wireLimit(limit: LimitDecision, { limit: text, why }: { limit: string; why: string }) {
   const { allowed: _allowed, limit: total, ...rest } = printLimitDecision(limit)
   return { ...rest, limit: text, limit_total: total, why }
 }
 
-/** The one in force; null where the rule's own limits hold. */
+/** The override in force; null where the rule's own limits hold. */
 function overrideOf({ limiter }: Tenant, name: string, value: string) {
   const named = limiter.rules.named(name) ?? limiter.rules.defaultRule ?? undefined
   const now = Date.now() * 1000

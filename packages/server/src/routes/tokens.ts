@@ -1,4 +1,4 @@
-/** Tokens and the audit over HTTP. */
+/** Handlers of tokens and the audit. */
 import type { RouteIdsOf } from '@sluice/contract'
 import { parseTime } from '@sluice/limiter/transport'
 import type { Handlers } from '../http/route.js'

@@ -1,4 +1,4 @@
-/** What has been used and what was denied: `GET /v1/usage` and `GET /v1/violations`. */
+/** Handlers of `GET /v1/usage` and `GET /v1/violations`. */
 import { isoTime, type QueryParameters, type RouteId, type RouteIdsOf } from '@sluice/contract'
 import { maskWords, parseIp, parseTime, printIp, quote } from '@sluice/limiter/transport'
 import { DatabaseAway } from '../control/database.js'
@@ -19,7 +19,7 @@ export interface UsageParts {
   readonly now: () => number
 }
 
-/** What is asked for. */
+/** The query, read. */
 interface Question {
   readonly filters: Filters
   readonly span: Span
@@ -48,15 +48,15 @@ export function usageHandlers({ reader, tenants, now }: UsageParts): Handlers<Ro
     }
   }
 
-  const there = (): UsageReader => {
+  const requireReader = (): UsageReader => {
     if (reader !== null) return reader
     throw new ServiceError('not_a_control_plane', 'no database is open here')
   }
 
   return {
-    usage: whileThere<'usage'>(async (call) => {
+    usage: withDatabase<'usage'>(async (call) => {
       const { filters, span, after, most } = questionOf(call, call.query())
-      const stored = there()
+      const stored = requireReader()
       const summed = stored.spanOf(span)
       const found = await stored.usage(filters, summed, after, most)
       const [from, to] = [isoTime(summed.from), isoTime(summed.to)]
@@ -69,9 +69,9 @@ export function usageHandlers({ reader, tenants, now }: UsageParts): Handlers<Ro
       }
     }),
 
-    violations: whileThere<'violations'>(async (call) => {
+    violations: withDatabase<'violations'>(async (call) => {
       const { filters, span, after, most } = questionOf(call, call.query())
-      const found = await there().violations(filters, span, after, most)
+      const found = await requireReader().violations(filters, span, after, most)
       const items = found.items.map(({ at, value, ...item }) => {
         return { at: at.toISOString(), value: onWire(value), ...item }
       })
@@ -83,8 +83,8 @@ export function usageHandlers({ reader, tenants, now }: UsageParts): Handlers<Ro
   }
 }
 
-/** Without the database there is no answer, and that is said. */
-function whileThere<Id extends RouteId>(handle: Handler<Id>): Handler<Id> {
+/** Answers `database_unavailable` where the database cannot be reached. */
+function withDatabase<Id extends RouteId>(handle: Handler<Id>): Handler<Id> {
   return async (call) => {
     try {
       return await handle(call)
@@ -98,7 +98,7 @@ function whileThere<Id extends RouteId>(handle: Handler<Id>): Handler<Id> {
   }
 }
 
-/** What it is counted under, and may have been blocked under. */
+/** The values under which it may be counted: of an address also its network. */
 function namesOf(value: string, scope: string | undefined, ipv6Prefix: number): string[] {
   const address = scope === 'ip' ? parseIp(value) : undefined
   if (address === undefined) return [value]
@@ -126,7 +126,7 @@ function readTime(field: string, text: string): number {
   throw badField(field, `is ${quote(text)}; expected a time after 1970`)
 }
 
-/** The span goes with it, so that all pages are of the same one. */
+/** A cursor has the span in it, so that all pages are of the same span. */
 function cursorOf(after: After | null, { from, to }: Span): string | null {
   if (after === null) return null
   const text = JSON.stringify([after.rank, after.place, from, to])
@@ -142,7 +142,7 @@ function readCursor(text: string | undefined): { after: After; span: Span } | nu
     if (isPlace && isNumber(rank) && isTime(from) && isTime(to) && from <= to)
       return { after: { rank, place }, span: { from, to } }
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw badField('cursor', 'is not one that was answered here as next')
 }
