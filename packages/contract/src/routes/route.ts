@@ -9,7 +9,7 @@ export type Method = (typeof METHODS)[number]
 
 export interface RouteContract {
   readonly method: Method
-  /** A segment in braces matches any text: `/v1/rules/{id}`. */
+  /** A segment in braces matches any text but an empty one: `/v1/rules/{id}`. */
   readonly path: string
   readonly role: Role | 'anyone'
   /** One line: what it does. */

@@ -31,7 +31,7 @@ export type AdminLimit = (caller: Caller, isWrite: boolean) => Promise<void> | v
 
 /** The routes of one path. */
 interface Place {
-  /** The path's segments; one in braces matches any text. */
+  /** The path's segments; one in braces matches any text but an empty one. */
   readonly segments: readonly string[]
   readonly routes: Route[]
 }
