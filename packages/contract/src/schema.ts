@@ -7,6 +7,7 @@
  * - `isCheckedElsewhere`: the handler checks this part itself.
  * - `isNew`: answers of the previous release do not have this field.
  */
+import { LONGEST_VALUE } from '@sluice/limiter/transport'
 import type {
   Static,
   TArray,
@@ -89,9 +90,14 @@ export const time = (description: string): TString =>
 /** The pattern of texts without control characters; not empty. */
 export const PLAIN = '^[^\\u0000-\\u001f\\u007f]+$'
 
+const NOT_IN_LINES = '\\u0000-\\u001f\\u007f\\u202a-\\u202e\\u2066-\\u2069'
+
+/** The pattern of lines that people read: no characters that change the order in which text is shown, and more than spaces. */
+export const LINE = `^[^${NOT_IN_LINES}]*[^${NOT_IN_LINES}\\s][^${NOT_IN_LINES}]*$`
+
 /** A text that names a subject. */
 export const value = (description: string): TString =>
-  text(description, { minLength: 1, maxLength: 1024, pattern: PLAIN })
+  text(description, { minLength: 1, maxLength: LONGEST_VALUE, pattern: PLAIN })
 
 export const list = <T extends TSchema>(items: T, description = '', more: Keywords = {}) =>
   as<TArray<T>>({

@@ -101,7 +101,7 @@ const field = <W extends When, S extends TSchema>(
 })
 
 const errorFields = {
-  code: text('One of the published table.'),
+  code: text('A code of the table of errors.'),
   message: text('What is wrong, and what was expected.'),
 }
 

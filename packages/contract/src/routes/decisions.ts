@@ -7,6 +7,7 @@ import {
   amounts,
   checkBody,
   include,
+  MOST_CHECKS,
   REQUEST_FIELDS,
   SUBJECT_FIELDS,
   SUBJECT_FORMS,
@@ -66,7 +67,11 @@ const Check = named('Check', checkBody({ include }))
 const Batch = named(
   'Batch',
   object(
-    { checks: list(named('BatchedCheck', checkBody()), 'Up to 1000.', { maxItems: 1000 }) },
+    {
+      checks: list(named('BatchedCheck', checkBody()), `Up to ${MOST_CHECKS}.`, {
+        maxItems: MOST_CHECKS,
+      }),
+    },
     { include },
   ),
 )
@@ -186,8 +191,7 @@ export const decisionRoutes = {
     method: 'POST',
     path: '/v1/check/batch',
     role: 'client',
-    summary:
-      'Decide up to 1000 requests, each all or nothing; if one is malformed, none is counted',
+    summary: `Decide up to ${MOST_CHECKS} requests, each all or nothing; if one is malformed, none is counted`,
     query: includeQuery,
     body: Batch,
     longestBody: BATCH_BODY_BYTES,

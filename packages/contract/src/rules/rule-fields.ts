@@ -22,13 +22,13 @@ import {
 } from '@sluice/limiter/transport'
 import {
   flag,
+  LINE,
   list,
   named,
   newField,
   object,
   oneOf,
   orNull,
-  PLAIN,
   percent,
   raw,
   type Static,
@@ -79,7 +79,7 @@ const leaseSizes = object(
 )
 
 const labels = table(
-  text('A value.', { minLength: 1, maxLength: LONGEST_LABEL, pattern: PLAIN }),
+  text('A value.', { minLength: 1, maxLength: LONGEST_LABEL, pattern: LINE }),
   '',
   {
     propertyNames: { type: 'string', pattern: whole(LABEL_PATTERN) },
@@ -211,7 +211,7 @@ const CONTRACTS = {
   },
   message: {
     description: `The text for denied callers, in place of the standard message: one line of at most ${LONGEST_MESSAGE} characters.`,
-    input: text('', { minLength: 1, maxLength: LONGEST_MESSAGE, pattern: PLAIN }),
+    input: text('', { minLength: 1, maxLength: LONGEST_MESSAGE, pattern: LINE }),
     answer: orNull(text('')),
     print: same,
     words: quotedText,
