@@ -32,9 +32,9 @@ import {
 import { RECEIPT, type Vouchers } from '../../../receipts/vouchers.js'
 import { ANSWER_KINDS } from './answer-kinds.js'
 import type { BytesOut } from './bytes-out.js'
+import { type NumberPlace, TemplateText, writeNumbers } from './template-text.js'
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text, 'latin1')
-const TIME = '2000-01-01T00:00:00.000Z'
 const COMMA = 44
 const QUOTE = 34
 const CLOSE = 125
@@ -44,50 +44,6 @@ const PLAIN = new Uint8Array(128)
 for (const c of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!~*'()")
   PLAIN[c.charCodeAt(0)] = 1
 const HEX = bytesOf('0123456789ABCDEF')
-
-/** A number that is written over spaces. */
-interface Place {
-  readonly kind: Slot
-  /** Where in the text. */
-  readonly at: number
-  /** What a full counter of the limit holds, and the digits of that: no number of a plain yes is larger. */
-  readonly burst: number
-  readonly width: number
-  /** Where the limit's verdict is. */
-  readonly verdictAt: number
-}
-
-/** A text with places for numbers. */
-class TemplateText {
-  text = ''
-  readonly places: Place[] = []
-
-  add(text: string): number {
-    const at = this.text.length
-    this.text += text
-    return at
-  }
-
-  /** Room for a number of a limit that holds `burst`. */
-  addPlace(kind: Slot, burst: number, verdictAt: number): void {
-    const { text, skipped, width } = blankOf(kind, burst)
-    const at = this.add(text) + skipped
-    this.places.push({ kind, at, burst, width, verdictAt })
-  }
-}
-
-/** The text that a number is written over, how much of it comes before, and the width. */
-function blankOf(kind: Slot, burst: number): { text: string; skipped: number; width: number } {
-  switch (kind) {
-    case 'reset_at':
-      return { text: `"${TIME}"`, skipped: 1, width: TIME.length }
-    case 'used':
-    case 'remaining': {
-      const width = String(burst).length
-      return { text: ' '.repeat(width), skipped: 0, width }
-    }
-  }
-}
 
 /** What a rule's part of a receipt says: `;name,scope,unit,`, and of each limit `,id,amount,`. */
 interface RuleReceipt {
@@ -186,7 +142,7 @@ class Head {
 
 class Body {
   readonly #text: Uint8Array
-  readonly #places: readonly Place[]
+  readonly #places: readonly NumberPlace[]
   /** Null where the answer has no receipt. */
   readonly #receipts: readonly RuleReceipt[] | null
   /** Where the text begins that is sealed. */
@@ -220,23 +176,7 @@ class Body {
     out.reserve(this.#text.length + (receipts === null ? 0 : receiptRoom(decision)))
     const start = out.at
     out.copy(this.#text)
-    const places = this.#places
-    for (let i = 0; i < places.length; i++) {
-      const { kind, at, width, burst, verdictAt } = places[i]!
-      switch (kind) {
-        case 'reset_at':
-          out.time(start + at, Math.ceil(verdicts[verdictAt + RESET_AT]! / 1000))
-          break
-        case 'used':
-          out.digits(start + at, width, burst - verdicts[verdictAt + REMAINING]!)
-          break
-        case 'remaining':
-          out.digits(start + at, width, verdicts[verdictAt + REMAINING]!)
-          break
-        default:
-          kind satisfies never
-      }
-    }
+    writeNumbers(out, start, this.#places, verdicts)
     if (
       receipts === null ||
       writeReceipt(out, decision, vouchers, receipts, start + this.#sealedAt)
