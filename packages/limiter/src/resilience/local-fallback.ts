@@ -123,7 +123,7 @@ export class LocalFallback implements Store {
       replayOf: null,
       now,
     }
-    // A dry run keeps no row: what was used according to the last sighting is charged only for its answer.
+    // A dry run begins no row here: what was used according to the last sighting is charged for its answer only.
     if (seen.length > 0) this.#memory.charge(seen, now)
     const verdicts = this.#memory.consume(asked)
     if (seen.length > 0) this.#memory.grant(seen, now)

@@ -58,6 +58,7 @@ export class Columns {
   /** Some column is a concurrency limit: such rows are never evicted while they hold. */
   readonly hasHolds: boolean
   readonly hasHandles: boolean
+  readonly hasBuckets: boolean
   /** Where the row's last write is, as `touch` notes it: its own number, or that of the first bucket. */
   readonly lastAt: number
   /** Equal where rows mean the same. */
@@ -93,6 +94,7 @@ export class Columns {
     this.lastAt = hasOwnLast ? 0 : this.all[firstBucket]!.at + LAST
     this.rowWidth = handleAt
     this.hasHandles = handleAt > this.width
+    this.hasBuckets = firstBucket >= 0
     this.hasHolds = columns.some((column) => column.kind === CONCURRENCY)
     this.layout = columns.map(({ id, amount }) => (isNarrow ? `${id}=${amount}` : id)).join(' ')
   }

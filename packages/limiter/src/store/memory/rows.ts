@@ -5,8 +5,8 @@
  * - A key's row lies between its home slot and the next empty slot of its segment. Slots are never
  *   emptied in place, so that this stays true: an evicted row is dead until another key takes it.
  * - A segment is at most 3/4 full. Segments grow alone, so that growing is a short pause.
- * - A row whose counters have been empty for the grace, and that was not written for as long, is free: an
- *   insert that passes it takes it, and a segment that is rebuilt drops it. There are no timers. Whether a
+ * - A row whose counters have been empty for the grace, and whose buckets were not written for as long, is
+ *   free: an insert that passes it takes it, and a segment that is rebuilt drops it. There are no timers. Whether a
  *   free row is still there must make no difference to any answer, however clocks step within the grace: one
  *   store drops it and another, restored from it, does not.
  */
@@ -53,6 +53,8 @@ export class Rows {
   readonly #stride: number
   #segments: Segment[]
   #segmentMask = 0
+  /** While it is compacted: for how long rows are kept after their last write. */
+  #kept = 0
 
   constructor(columns: Columns, shared: Shared) {
     this.columns = columns
@@ -115,14 +117,13 @@ export class Rows {
     return Math.max(CANDIDATES, this.#shared.maxKeys / (4 * this.#shared.tables))
   }
 
-  /** The last write counts too: a refund goes by it where the clock has stepped back behind it. */
+  /** The last write of a bucket counts too: a refund goes by it where the clock has stepped back behind it. */
   #isFree(segment: Segment, row: number, now: number): boolean {
     const { numbers } = segment
     const { columns } = this
-    return (
-      columns.emptyAt(numbers, row + 1, this.#shared.besides) + GRACE_US <= now &&
-      numbers[row + 1 + columns.lastAt]! + GRACE_US <= now
-    )
+    if (columns.emptyAt(numbers, row + 1, this.#shared.besides) + GRACE_US > now) return false
+    if (!columns.hasBuckets && this.#kept === 0) return true
+    return numbers[row + 1 + columns.lastAt]! + this.#kept + GRACE_US <= now
   }
 
   /**
@@ -241,11 +242,16 @@ export class Rows {
     })
   }
 
-  /** Drops free rows of a segment and gives memory back; answers how many slots it had. */
-  compact(index: number, now: number): number {
+  /**
+   * Drops free rows of a segment and gives memory back; answers how many slots it had. `kept`: for how long
+   * a row is kept after its last write, whatever it says.
+   */
+  compact(index: number, now: number, kept = 0): number {
     const i = index & this.#segmentMask
     const segment = this.#segments[i]!
+    this.#kept = kept
     if (segment.used > 0 || segment.capacity > 4) this.#makeRoom(segment, i << SEGMENT_SHIFT, now)
+    this.#kept = 0
     return segment.capacity
   }
 

@@ -10,6 +10,7 @@ import {
   type LimitNumbers,
   SLIDING_LOG,
 } from '../../algorithms/limit-numbers.js'
+import type { Family } from '../../rules/compiled-rule.js'
 import { type Columns, GRACE_US } from './columns.js'
 import type { HoldBook } from './hold-book.js'
 import { LogRing } from './log-ring.js'
@@ -95,10 +96,8 @@ export class Table {
     this.row = 1
     this.isGuess = false
     this.#blankLogs.fill(undefined)
-    if (this.previous !== null) {
-      if (now > this.previousEnds) this.#dropPrevious()
-      else if (this.#copyPrevious(this.previous, a, b, now)) return
-    }
+    this.dropEnded(now)
+    if (this.previous !== null && this.#copyPrevious(this.previous, a, b, now)) return
     const { sketch } = this.rows
     if (sketch === null) return
     this.isGuess = true
@@ -252,6 +251,11 @@ export class Table {
     return this === table || (this.previous?.isAfter(table) ?? false)
   }
 
+  /** Drops earlier layouts of which nothing can matter any more. */
+  dropEnded(now: number): void {
+    if (this.previous !== null && now > this.previousEnds) this.#dropPrevious()
+  }
+
   /** Receipts are reckoned with the sums of refunds of every layout, so those stay. */
   #dropPrevious(): void {
     const { previous } = this
@@ -319,6 +323,20 @@ export class Table {
   /** Drops free rows of a segment and gives memory back; answers how many slots it had. */
   compact(index: number, now: number): number {
     return this.rows.compact(index, now)
+  }
+
+  /**
+   * The same of a table that was not asked for since these numbers came into force, which may be slower: a
+   * row is kept for as long as either may make it say something.
+   */
+  compactUnder(family: Family, index: number, now: number): number {
+    let longest = 0
+    for (const [i, { id, numbers }] of this.columns.all.entries()) {
+      const inForce = family.columns.find((column) => column.id === id)?.sample.numbers
+      const amount = Math.min(numbers.amount, inForce?.amount ?? numbers.amount)
+      longest = Math.max(longest, this.#longestOf(i, amount))
+    }
+    return this.rows.compact(index, now, longest + GRACE_US)
   }
 
   get bytes(): number {

@@ -32,7 +32,7 @@ export class Tables {
   readonly #kept = new Map<string, RuleSet>()
   /** The family by which a table was last asked for. */
   readonly #asked = new WeakMap<Table, Asked>()
-  #compacting: Iterator<readonly [Table, number]> | null = null
+  #compacting: Iterator<readonly [string, Table, number]> | null = null
   /** How many exports said anything. */
   #exports = 0
   /** The last one was read to its end. */
@@ -89,13 +89,25 @@ export class Tables {
     return this.#kept.get(namespace)?.families.get(name)
   }
 
-  /**
-   * The table was asked for since its family's rules last changed, so it has the numbers in force. Without
-   * them no row can be said to be free: slower ones make what was used matter for longer.
-   */
-  #isCurrent(table: Table): boolean {
+  /** Drops free rows of a segment; answers how many slots were looked at. Where the numbers in force are not known, no row can be said to be free. */
+  #compact(key: string, table: Table, index: number, now: number): number {
+    table.dropEnded(now)
+    const family = this.#inForce(key)
+    if (family !== undefined) {
+      const isCurrent = family.owner === this && family.rows === table
+      return isCurrent ? table.compact(index, now) : table.compactUnder(family, index, now)
+    }
+    // A shard, or a scaled copy: it is known by the family of that name.
     const asked = this.#asked.get(table)
-    return asked !== undefined && this.#keptOf(asked.family) === asked.kept
+    const isCurrent = asked !== undefined && this.#keptOf(asked.family) === asked.kept
+    return isCurrent ? table.compact(index, now) : 1
+  }
+
+  /** The family of that key in the rules in force. */
+  #inForce(key: string): Family | undefined {
+    const rules = this.#kept.get(key.slice(0, key.indexOf('|')))
+    const family = rules?.families.get(key.slice(key.lastIndexOf('|') + 1))
+    return family?.key === key ? family : undefined
   }
 
   /** Forgets the families of the rules' namespace that these do not have, unless others come to be kept. */
@@ -137,8 +149,8 @@ export class Tables {
         this.#compacting = null
         return
       }
-      const [table, index] = value
-      slots += this.#isCurrent(table) ? table.compact(index, now) : 1
+      const [key, table, index] = value
+      slots += this.#compact(key, table, index, now)
     }
   }
 
@@ -195,9 +207,9 @@ export class Tables {
 /** As they are when they are asked for: tables and segments may come and go meanwhile. */
 function* segmentsOf(
   tables: ReadonlyMap<string, Table>,
-): IterableIterator<readonly [Table, number]> {
-  for (const table of tables.values())
-    for (let i = 0; i < table.rows.segments.length; i++) yield [table, i]
+): IterableIterator<readonly [string, Table, number]> {
+  for (const [key, table] of tables)
+    for (let i = 0; i < table.rows.segments.length; i++) yield [key, table, i]
 }
 
 /** Every row was, and will be, written under one amount a column: no more is known of a narrow table. */
