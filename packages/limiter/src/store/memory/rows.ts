@@ -54,7 +54,7 @@ export class Rows {
   #segments: Segment[]
   #segmentMask = 0
   /** While it is compacted: for how long rows are kept after their last write. */
-  #kept = 0
+  #keptUs = 0
 
   constructor(columns: Columns, shared: Shared) {
     this.columns = columns
@@ -122,8 +122,8 @@ export class Rows {
     const { numbers } = segment
     const { columns } = this
     if (columns.emptyAt(numbers, row + 1, this.#shared.besides) + GRACE_US > now) return false
-    if (!columns.hasBuckets && this.#kept === 0) return true
-    return numbers[row + 1 + columns.lastAt]! + this.#kept + GRACE_US <= now
+    if (!columns.hasBuckets && this.#keptUs === 0) return true
+    return numbers[row + 1 + columns.lastAt]! + this.#keptUs + GRACE_US <= now
   }
 
   /**
@@ -243,15 +243,15 @@ export class Rows {
   }
 
   /**
-   * Drops free rows of a segment and gives memory back; answers how many slots it had. `kept`: for how long
+   * Drops free rows of a segment and gives memory back; answers how many slots it had. `keptUs`: how long
    * a row is kept after its last write, whatever it says.
    */
-  compact(index: number, now: number, kept = 0): number {
+  compact(index: number, now: number, keptUs = 0): number {
     const i = index & this.#segmentMask
     const segment = this.#segments[i]!
-    this.#kept = kept
+    this.#keptUs = keptUs
     if (segment.used > 0 || segment.capacity > 4) this.#makeRoom(segment, i << SEGMENT_SHIFT, now)
-    this.#kept = 0
+    this.#keptUs = 0
     return segment.capacity
   }
 

@@ -17,10 +17,11 @@ import { Table } from './table.js'
 /** How many slots are looked at by one call for compaction, at least: a short pause, however many tables there are. */
 const COMPACTED_SLOTS = 4096
 
-interface Asked {
+/** By which family a table was last asked for. */
+interface LastUse {
   readonly family: Family
   /** What the rules in force had of that name then: itself, or what it is a shard or a scaled copy of. */
-  readonly kept: Family | undefined
+  readonly inForce: Family | undefined
 }
 
 export class Tables {
@@ -30,8 +31,7 @@ export class Tables {
   #fingerprint: Fingerprint
   /** By namespace. */
   readonly #kept = new Map<string, RuleSet>()
-  /** The family by which a table was last asked for. */
-  readonly #asked = new WeakMap<Table, Asked>()
+  readonly #lastUses = new WeakMap<Table, LastUse>()
   #compacting: Iterator<readonly [string, Table, number]> | null = null
   /** How many exports said anything. */
   #exports = 0
@@ -78,18 +78,21 @@ export class Tables {
     for (const [i, { mostBurst }] of family.columns.entries())
       table.mostTokens[i] = Math.max(table.mostTokens[i]!, mostBurst)
     table.use(columns, now)
-    this.#asked.set(table, { family, kept: this.#keptOf(family) })
+    this.#lastUses.set(table, { family, inForce: this.#namedLike(family) })
     family.owner = this
     family.rows = table
     return table
   }
 
   /** The family of that name in the rules in force. */
-  #keptOf({ namespace, name }: Family): Family | undefined {
+  #namedLike({ namespace, name }: Family): Family | undefined {
     return this.#kept.get(namespace)?.families.get(name)
   }
 
-  /** Drops free rows of a segment; answers how many slots were looked at. Where the numbers in force are not known, no row can be said to be free. */
+  /**
+   * Drops free rows of a segment; answers how many slots were looked at. Without the numbers in force no row
+   * can be said to be free: slower ones make what was used matter for longer.
+   */
   #compact(key: string, table: Table, index: number, now: number): number {
     table.dropEnded(now)
     const family = this.#inForce(key)
@@ -98,8 +101,8 @@ export class Tables {
       return isCurrent ? table.compact(index, now) : table.compactUnder(family, index, now)
     }
     // A shard, or a scaled copy: it is known by the family of that name.
-    const asked = this.#asked.get(table)
-    const isCurrent = asked !== undefined && this.#keptOf(asked.family) === asked.kept
+    const last = this.#lastUses.get(table)
+    const isCurrent = last !== undefined && this.#namedLike(last.family) === last.inForce
     return isCurrent ? table.compact(index, now) : 1
   }
 
