@@ -199,7 +199,7 @@ ${MATH}${print(items, reach(items, roots))}return { ${roots.map((root) => `${roo
   return [
     [join(limiter, 'lua/algorithms.lua'), all],
     [
-      join(limiter, 'src/store/redis/scripts.ts'),
+      join(limiter, 'src/stores/redis/scripts.ts'),
       `/** ${NOTICE.replace('src/algorithms', '{src/algorithms,lua}')} */\n${scripts.join('')}`,
     ],
   ]

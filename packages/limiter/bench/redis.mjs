@@ -4,7 +4,7 @@ import { createLimiter } from '@sluice/limiter'
 import { redisStore } from '@sluice/limiter/redis'
 import { RedisStore as CountingStore } from 'rate-limit-redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
-import { Deadlines } from '../dist/resilience/deadlines.js'
+import { Deadlines } from '../dist/stores/guarded/deadlines.js'
 import { LIMITS, randomBelow } from './measure.mjs'
 import { flood, startServer } from './redis-server.mjs'
 

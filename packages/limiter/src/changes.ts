@@ -16,7 +16,7 @@ import {
   wholeNumber,
 } from './request.js'
 import { differences, type Settlement } from './reservation.js'
-import { costOf, type HoldPlace, type LimitChange, type Undone } from './store/store.js'
+import { costOf, type HoldPlace, type LimitChange, type Undone } from './stores/store.js'
 
 /** A hold with the decision that took it, or its id with the request it was taken for. */
 export type HoldOrRequest<Scope extends string = string> =

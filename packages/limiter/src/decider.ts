@@ -23,7 +23,7 @@ import {
   type Store,
   type Transaction,
   type Verdicts,
-} from './store/store.js'
+} from './stores/store.js'
 import { top, topLimit } from './top-limit.js'
 import { nothingOf, transactionOf } from './transaction.js'
 import { WarningMemory } from './warning-memory.js'

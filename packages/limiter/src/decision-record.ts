@@ -34,8 +34,8 @@ import {
   type Transaction,
   type Verdicts,
   wasTaken,
-} from './store/store.js'
-import { surplusAt } from './store/surplus.js'
+} from './stores/store.js'
+import { surplusAt } from './stores/surplus.js'
 import type { TopLimit } from './top-limit.js'
 
 export class DecisionRecord implements Answered {

@@ -1,5 +1,5 @@
 /** A hold that a concurrency limit gave: renewed and released with it, whatever the rules are by then. */
-import type { HoldPlace } from './store/store.js'
+import type { HoldPlace } from './stores/store.js'
 
 export class HoldTicket {
   readonly id: string

@@ -13,7 +13,7 @@ import type { RulesDocument } from './rules/document.js'
 import { explainMatch, type MatchExplanation } from './rules/explain.js'
 import { RuleSet } from './rules/rule-set.js'
 import { drain, inSlices, type Pace } from './slices.js'
-import type { Answer, Undone } from './store/store.js'
+import type { Answer, Undone } from './stores/store.js'
 import { newHoldId } from './transaction.js'
 
 export interface Explanation extends MatchExplanation {

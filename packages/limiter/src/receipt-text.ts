@@ -10,7 +10,7 @@ import { HoldTicket } from './hold-ticket.js'
 import { Receipt } from './receipt.js'
 import type { CompiledRule } from './rules/compiled-rule.js'
 import type { RuleSet } from './rules/rule-set.js'
-import { costOf, DECIDED_AT, DEGRADED, FIRST_VERDICT, wasTaken } from './store/store.js'
+import { costOf, DECIDED_AT, DEGRADED, FIRST_VERDICT, wasTaken } from './stores/store.js'
 
 const ids = new WeakMap<object, string>()
 

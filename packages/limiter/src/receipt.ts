@@ -10,7 +10,7 @@ import {
   type Undone,
   type Verdicts,
   wasTaken,
-} from './store/store.js'
+} from './stores/store.js'
 
 /** Amounts by unit: `{ requests: 1, tokens: 1500 }`. */
 export type Units = Readonly<Record<string, number>>

@@ -1,28 +1,28 @@
 /** @sluice/limiter/redis: counters in a Redis that many processes share, and what happens while it is away. */
 import { SluiceError } from './errors.js'
 import { didYouMean, quote } from './faults.js'
-import { type LeaseTime, systemTime } from './leases/lease-time.js'
-import { LeasedStore } from './leases/leased-store.js'
-import type { BreakerState } from './resilience/breaker.js'
-import { SafetyNet } from './resilience/safety-net.js'
 import type { RuleSet } from './rules/rule-set.js'
-import { ShardedStore } from './shards/sharded-store.js'
 import type { Slices } from './slices.js'
-import { Keys } from './store/redis/keys.js'
-import { type RedisClient, redisPort } from './store/redis/redis-client.js'
-import { RedisStore, type RedisStoreParts } from './store/redis/redis-store.js'
-import { StoreClock } from './store/redis/store-clock.js'
-import type { Answer, Store } from './store/store.js'
+import type { BreakerState } from './stores/guarded/breaker.js'
+import { SafetyNet } from './stores/guarded/safety-net.js'
+import { type LeaseTime, systemTime } from './stores/leased/lease-time.js'
+import { LeasedStore } from './stores/leased/leased-store.js'
+import { Keys } from './stores/redis/keys.js'
+import { type RedisClient, redisPort } from './stores/redis/redis-client.js'
+import { RedisStore, type RedisStoreParts } from './stores/redis/redis-store.js'
+import { StoreClock } from './stores/redis/store-clock.js'
+import { ShardedStore } from './stores/sharded/sharded-store.js'
+import type { Answer, Store } from './stores/store.js'
 
-export { keepConnected } from './store/redis/reconnects.js'
-export type { RedisClient } from './store/redis/redis-client.js'
+export { keepConnected } from './stores/redis/reconnects.js'
+export type { RedisClient } from './stores/redis/redis-client.js'
 export {
   ioredisClusterOptions,
   ioredisOptions,
   nodeRedisClusterOptions,
   nodeRedisOptions,
-} from './store/redis/redis-client.js'
-export type { Store } from './store/store.js'
+} from './stores/redis/redis-client.js'
+export type { Store } from './stores/store.js'
 
 export interface RedisStoreOptions {
   /** How long a decision may wait for Redis, retry and redirects included, in milliseconds; 100 unless given. */

@@ -21,7 +21,7 @@ import { unknownOutcomes } from './testing/unknown-outcomes.js'
 import { whatIsUsed } from './testing/what-is-used.js'
 
 export type { Clock } from './clock.js'
-export type { Store } from './store/store.js'
+export type { Store } from './stores/store.js'
 export type { MakeStore, StoreUnderTest } from './testing/trial.js'
 
 /** What is needed of a test framework. */

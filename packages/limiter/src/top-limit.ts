@@ -1,7 +1,7 @@
 /** Which limit gives a decision its top-level numbers. */
 import { GO_AT, NEVER, SHUT, STATUS, UNCOUNTED, VERDICT_WIDTH, YES } from './algorithms/verdict.js'
 import type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
-import { ALLOWED, FIRST_VERDICT, remainingIn, type Verdicts } from './store/store.js'
+import { ALLOWED, FIRST_VERDICT, remainingIn, type Verdicts } from './stores/store.js'
 
 /** The limit that gives the top-level numbers. */
 export interface TopLimit {

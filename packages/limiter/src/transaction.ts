@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { CheckedRequest, Request } from './request.js'
 import { countedValue } from './rules/asked.js'
 import type { CompiledRule } from './rules/compiled-rule.js'
-import type { Idempotency, Transaction } from './store/store.js'
+import type { Idempotency, Transaction } from './stores/store.js'
 
 /** The key's subject where a request names none. */
 const NOBODY = ''

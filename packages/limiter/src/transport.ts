@@ -20,7 +20,6 @@ export { DecisionRecord } from './decision-record.js'
 export { denialMessage, explainDenial, printValue, printWait } from './describe.js'
 export { didYouMean, list, nearest, quote } from './faults.js'
 export { policyName } from './http/headers.js'
-export { canBeLeased } from './leases/leasable-rules.js'
 export { ALGORITHMS, limitIdentity } from './limits/limit.js'
 export { printHold, printReceipt, readHold, readReceipt, shortId } from './receipt-text.js'
 export {
@@ -84,6 +83,7 @@ export {
   SCOPE,
   TIER,
 } from './rules/words.js'
+export { canBeLeased } from './stores/leased/leasable-rules.js'
 export {
   ALLOWED,
   type Answer,
@@ -94,5 +94,5 @@ export {
   remainingIn,
   type Store,
   type Undone,
-} from './store/store.js'
-export { hasSurplus } from './store/surplus.js'
+} from './stores/store.js'
+export { hasSurplus } from './stores/surplus.js'

@@ -10,16 +10,16 @@ import { LEASE_PERIOD } from '../../limiter/src/algorithms/leases.js'
 import { FIXED_WINDOW, SLIDING_COUNTER } from '../../limiter/src/algorithms/limit-numbers.js'
 import { VERDICT_WIDTH } from '../../limiter/src/algorithms/verdict.js'
 import { type LimitsInput, RuleSet } from '../../limiter/src/index.js'
-import { Holding } from '../../limiter/src/leases/holding.js'
-import type { LeaseAnswer } from '../../limiter/src/leases/lease-port.js'
-import { LeasedRow } from '../../limiter/src/leases/leased-row.js'
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
+import { Holding } from '../../limiter/src/stores/leased/holding.js'
+import type { LeaseAnswer } from '../../limiter/src/stores/leased/lease-port.js'
+import { LeasedRow } from '../../limiter/src/stores/leased/leased-row.js'
 import {
   ALLOWED,
   FIRST_VERDICT,
   remainingIn,
   type Verdicts,
-} from '../../limiter/src/store/store.js'
+} from '../../limiter/src/stores/store.js'
 import type { Counters } from './counters.js'
 import { Ledger, type Spend, type Worst } from './ledger.js'
 import { Random } from './random.js'

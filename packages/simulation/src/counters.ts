@@ -32,9 +32,13 @@ import {
   VERDICT_WIDTH,
   YES,
 } from '../../limiter/src/algorithms/verdict.js'
-import type { LeaseAnswer, LeaseAsk, LeaseReport } from '../../limiter/src/leases/lease-port.js'
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
-import { LogRing } from '../../limiter/src/store/memory/log-ring.js'
+import type {
+  LeaseAnswer,
+  LeaseAsk,
+  LeaseReport,
+} from '../../limiter/src/stores/leased/lease-port.js'
+import { LogRing } from '../../limiter/src/stores/memory/log-ring.js'
 import {
   ALLOWED,
   costOf,
@@ -43,7 +47,7 @@ import {
   FIRST_VERDICT,
   type Transaction,
   type Verdicts,
-} from '../../limiter/src/store/store.js'
+} from '../../limiter/src/stores/store.js'
 
 /** Where a bucket keeps the time of its last write. */
 const LAST = 3

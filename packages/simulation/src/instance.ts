@@ -4,12 +4,16 @@
  * was due at once. Its clocks run apart from the others'.
  */
 import { createLimiter, type RuleSet } from '../../limiter/src/index.js'
-import type { LeaseAnswer, LeaseAsk, LeasingStore } from '../../limiter/src/leases/lease-port.js'
-import type { LeaseTime } from '../../limiter/src/leases/lease-time.js'
-import { LeasedStore } from '../../limiter/src/leases/leased-store.js'
 import type { Limiter } from '../../limiter/src/limiter.js'
-import { ShardedStore } from '../../limiter/src/shards/sharded-store.js'
-import { StoreFailure, type Transaction, type Verdicts } from '../../limiter/src/store/store.js'
+import type {
+  LeaseAnswer,
+  LeaseAsk,
+  LeasingStore,
+} from '../../limiter/src/stores/leased/lease-port.js'
+import type { LeaseTime } from '../../limiter/src/stores/leased/lease-time.js'
+import { LeasedStore } from '../../limiter/src/stores/leased/leased-store.js'
+import { ShardedStore } from '../../limiter/src/stores/sharded/sharded-store.js'
+import { StoreFailure, type Transaction, type Verdicts } from '../../limiter/src/stores/store.js'
 import type { Ledger } from './ledger.js'
 import type { Random } from './random.js'
 import type { Server } from './server.js'

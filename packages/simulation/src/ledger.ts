@@ -8,9 +8,9 @@ import {
   type LimitNumbers,
   SLIDING_COUNTER,
 } from '../../limiter/src/algorithms/limit-numbers.js'
-import { LeasedRow } from '../../limiter/src/leases/leased-row.js'
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
-import { ALLOWED, costOf, type Transaction, type Verdicts } from '../../limiter/src/store/store.js'
+import { LeasedRow } from '../../limiter/src/stores/leased/leased-row.js'
+import { ALLOWED, costOf, type Transaction, type Verdicts } from '../../limiter/src/stores/store.js'
 import type { World } from './world.js'
 import { wrap } from './wrap.js'
 

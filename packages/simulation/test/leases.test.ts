@@ -4,7 +4,7 @@
  * SLUICE_TEST_SEED begins there.
  */
 import { describe, expect, it } from 'vitest'
-import { Holding } from '../../limiter/src/leases/holding.js'
+import { Holding } from '../../limiter/src/stores/leased/holding.js'
 import { planOf } from '../src/plans.js'
 import { type Plan, play, QUIET } from '../src/run.js'
 import { wrap } from '../src/wrap.js'

@@ -5,7 +5,7 @@
 import { CONCURRENCY } from '../algorithms/limit-numbers.js'
 import { GO_AT, NOT_NOW, RESET_AT, STATUS, UNCOUNTED } from '../algorithms/verdict.js'
 import type { DecisionRecord } from '../decision-record.js'
-import { remainingIn } from '../store/store.js'
+import { remainingIn } from '../stores/store.js'
 import type { TopLimit } from '../top-limit.js'
 
 export const HEADER_FAMILIES = ['x-ratelimit', 'draft-6', 'draft-7', 'draft-8', 'draft-11'] as const

@@ -8,7 +8,7 @@ import type { LimitText } from '../limits/limit-text.js'
 import type { Request } from '../request.js'
 import type { RulesDocument } from '../rules/document.js'
 import type { LimitsInput } from '../rules/rule-fields.js'
-import type { Answer, Store } from '../store/store.js'
+import type { Answer, Store } from '../stores/store.js'
 
 export interface StoreUnderTest {
   readonly store: Store

@@ -1,6 +1,6 @@
 /** A change whose outcome the store did not tell is not asked for again; one that was not done may be. */
 import assert from 'node:assert/strict'
-import type { Store, Undone } from '../store/store.js'
+import type { Store, Undone } from '../stores/store.js'
 import { ADA, type Chapter, FIVES, type Open, type Trial } from './trial.js'
 
 type Method = 'refund' | 'charge' | 'grant' | 'reset' | 'release'

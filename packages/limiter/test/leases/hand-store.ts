@@ -11,17 +11,17 @@ import {
   VERDICT_WIDTH,
   YES,
 } from '../../src/algorithms/verdict.js'
-import type { LeaseAnswer, LeaseAsk, LeasingStore } from '../../src/leases/lease-port.js'
-import type { LeaseTime } from '../../src/leases/lease-time.js'
 import type { CompiledRule } from '../../src/rules/compiled-rule.js'
+import type { LeaseAnswer, LeaseAsk, LeasingStore } from '../../src/stores/leased/lease-port.js'
+import type { LeaseTime } from '../../src/stores/leased/lease-time.js'
 import {
   type Answer,
   FIRST_VERDICT,
   StoreFailure,
   type Transaction,
   type Verdicts,
-} from '../../src/store/store.js'
-import { noteSurplus } from '../../src/store/surplus.js'
+} from '../../src/stores/store.js'
+import { noteSurplus } from '../../src/stores/surplus.js'
 
 const START = 1_700_000_000_000_000
 /** A lease's period and a row's birth, as the store counts them: any will do. */

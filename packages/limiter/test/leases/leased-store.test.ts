@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { YES } from '../../src/algorithms/verdict.js'
 import type { LimitsInput } from '../../src/index.js'
-import type { LeaseAnswer, LeaseAsk } from '../../src/leases/lease-port.js'
-import type { Transaction, Verdicts } from '../../src/store/store.js'
+import type { LeaseAnswer, LeaseAsk } from '../../src/stores/leased/lease-port.js'
+import type { Transaction, Verdicts } from '../../src/stores/store.js'
 import { HandStore, verdictsOf } from './hand-store.js'
 import {
   ADA,

@@ -2,8 +2,8 @@
 import { expect } from 'vitest'
 import type { Decision } from '../../src/decision.js'
 import { createLimiter, RuleSet, type RulesDocument } from '../../src/index.js'
-import { LeasedStore } from '../../src/leases/leased-store.js'
-import type { Answer } from '../../src/store/store.js'
+import { LeasedStore } from '../../src/stores/leased/leased-store.js'
+import type { Answer } from '../../src/stores/store.js'
 import { HandStore, HandTime } from './hand-store.js'
 
 export type Rules = NonNullable<RulesDocument['rules']>

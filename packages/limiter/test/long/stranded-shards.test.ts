@@ -3,8 +3,8 @@
  * with unequal load over one store, in moved time, against one bucket that is not split.
  */
 import { describe, expect, it } from 'vitest'
-import { ShardRules } from '../../src/shards/sharded-rule.js'
-import type { Store } from '../../src/store/store.js'
+import { ShardRules } from '../../src/stores/sharded/sharded-rule.js'
+import type { Store } from '../../src/stores/store.js'
 import { seeded, type WorldOptions, worldOf } from '../shards/over-memory.js'
 
 const RATE = 4000

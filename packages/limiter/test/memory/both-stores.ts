@@ -15,7 +15,7 @@ import {
   type Store,
   type Transaction,
   type Verdicts,
-} from '../../src/store/store.js'
+} from '../../src/stores/store.js'
 
 export class BothStores implements Store {
   readonly isSync = true

@@ -1,7 +1,7 @@
 /** Where things are in Redis: no two share a key, and each is in the slot that Redis says. */
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Keys, slotOf } from '../../src/store/redis/keys.js'
+import { Keys, slotOf } from '../../src/stores/redis/keys.js'
 import { RedisServer } from './servers.js'
 
 const keys = new Keys('sluice')

@@ -15,7 +15,7 @@ import {
   type RedisClient,
   redisStore,
 } from '../../src/redis.js'
-import { keepConnected, onClusterChange } from '../../src/store/redis/reconnects.js'
+import { keepConnected, onClusterChange } from '../../src/stores/redis/reconnects.js'
 import { FaultProxy } from './faults/fault-proxy.js'
 import { connectCluster, connected, connectedToCluster, START } from './over-redis.js'
 import { type Cluster, RedisServer, startCluster, until } from './servers.js'

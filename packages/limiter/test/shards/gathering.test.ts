@@ -1,9 +1,9 @@
 /** A cost above what a shard holds is gathered from several, all or nothing, and given back to all of them. */
 import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../../src/decision-record.js'
-import type { LeasePort } from '../../src/leases/lease-port.js'
-import { ShardedStore } from '../../src/shards/sharded-store.js'
-import type { Store } from '../../src/store/store.js'
+import type { LeasePort } from '../../src/stores/leased/lease-port.js'
+import { ShardedStore } from '../../src/stores/sharded/sharded-store.js'
+import type { Store } from '../../src/stores/store.js'
 import { printReceipt, readReceipt } from '../../src/transport.js'
 import { seeded, type World, worldOf } from './over-memory.js'
 

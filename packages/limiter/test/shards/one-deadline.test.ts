@@ -1,9 +1,9 @@
 /** However many shards are asked, a decision waits for one deadline: then the no that there is stands. */
 import { expect, it } from 'vitest'
 import { createLimiter, type Limiter, MemoryStore, type RulesDocument } from '../../src/index.js'
-import type { LeasePort } from '../../src/leases/lease-port.js'
-import { ShardedStore } from '../../src/shards/sharded-store.js'
-import type { Answer, Store, Transaction, Verdicts } from '../../src/store/store.js'
+import type { LeasePort } from '../../src/stores/leased/lease-port.js'
+import { ShardedStore } from '../../src/stores/sharded/sharded-store.js'
+import type { Answer, Store, Transaction, Verdicts } from '../../src/stores/store.js'
 
 const ADA = { subject: { user: 'ada' } }
 const NOW = 1_790_000_000_000

@@ -1,10 +1,10 @@
 /** A rule in shards answers as the whole rule would: what is left, what is given back, what is reset. */
 import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../../src/decision-record.js'
-import type { LeasePort } from '../../src/leases/lease-port.js'
-import { ShardRules } from '../../src/shards/sharded-rule.js'
-import { ShardedStore } from '../../src/shards/sharded-store.js'
-import type { Store, Transaction } from '../../src/store/store.js'
+import type { LeasePort } from '../../src/stores/leased/lease-port.js'
+import { ShardRules } from '../../src/stores/sharded/sharded-rule.js'
+import { ShardedStore } from '../../src/stores/sharded/sharded-store.js'
+import type { Store, Transaction } from '../../src/stores/store.js'
 import { printReceipt, readReceipt } from '../../src/transport.js'
 import { seeded, type World, worldOf } from './over-memory.js'
 

@@ -1,8 +1,8 @@
 /** Limiters whose rules are in shards over one memory store: so many instances, a clock that is moved, and a seeded choice. */
 import { createLimiter, type Limiter, MemoryStore, type RulesDocument } from '../../src/index.js'
-import type { LeasePort } from '../../src/leases/lease-port.js'
-import { ShardedStore } from '../../src/shards/sharded-store.js'
-import type { Store } from '../../src/store/store.js'
+import type { LeasePort } from '../../src/stores/leased/lease-port.js'
+import { ShardedStore } from '../../src/stores/sharded/sharded-store.js'
+import type { Store } from '../../src/stores/store.js'
 
 /** Numbers from 0 to 1, the same for the same seed. */
 export function seeded(seed: number): () => number {

@@ -4,7 +4,7 @@
  * stalls by the instance's own clock that never goes back, walls and spans by the machine's.
  */
 import { readFileSync } from 'node:fs'
-import type { BreakerState } from '../../../src/resilience/breaker.js'
+import type { BreakerState } from '../../../src/stores/guarded/breaker.js'
 import { LOAD, rulesOf } from './load.js'
 
 export interface Answer {

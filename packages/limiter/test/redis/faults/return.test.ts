@@ -8,7 +8,7 @@ import { Cluster as ClusterClient, Redis } from 'ioredis'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createLimiter, type Decision, type Limiter } from '../../../src/index.js'
 import { ioredisClusterOptions, ioredisOptions, redisStore } from '../../../src/redis.js'
-import { slotOf } from '../../../src/store/redis/keys.js'
+import { slotOf } from '../../../src/stores/redis/keys.js'
 import { RedisServer, startCluster, startSentinels, until } from '../servers.js'
 
 const KEYS = Array.from({ length: 200 }, (_, i) => `key${i}`)

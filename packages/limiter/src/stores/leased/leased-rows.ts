@@ -1,0 +1,159 @@
+/**
+ * The rows that are asked for often enough to be leased. A row that is not there yet is only counted, and
+ * the counts are thrown away ten times a second: a flood of subjects costs a bounded table of numbers.
+ */
+import type { CompiledRule, Family } from '../../rules/compiled-rule.js'
+import type { RuleSet } from '../../rules/rule-set.js'
+import { type Terms, termsOf } from './leasable-rules.js'
+import type { LeaseTime } from './lease-time.js'
+import { LeasedRow } from './leased-row.js'
+
+/** Asked for this often within a tenth of a second, a row is looked after. */
+const WARM = 4
+const COUNTED_MS = 100
+/** Rows that are looked after, and rows that are counted, at most. */
+const MOST_ROWS = 20_000
+const MOST_COUNTED = 50_000
+
+/** What rules have that nobody asks for often: there may be a hundred thousand. */
+const NO_ROWS: ReadonlyMap<string, LeasedRow> = new Map()
+const NO_COUNTS: ReadonlyMap<string, number> = new Map()
+
+/** A rule's rows; of one that is not leased there are none. */
+class RowsOfRule {
+  rows = NO_ROWS
+  counts = NO_COUNTS
+
+  constructor(
+    readonly rule: CompiledRule,
+    readonly terms: Terms | null,
+  ) {}
+
+  add(row: LeasedRow): void {
+    if (this.rows === NO_ROWS) this.rows = new Map()
+    ;(this.rows as Map<string, LeasedRow>).set(row.value, row)
+  }
+
+  remove(value: string): void {
+    ;(this.rows as Map<string, LeasedRow>).delete(value)
+  }
+
+  count(value: string, count: number): void {
+    if (this.counts === NO_COUNTS) this.counts = new Map()
+    ;(this.counts as Map<string, number>).set(value, count)
+  }
+}
+
+export class LeasedRows {
+  readonly #isUsual: boolean
+  readonly #rules = new Map<CompiledRule, RowsOfRule>()
+  /** Those with rows or counts. */
+  readonly #active = new Set<RowsOfRule>()
+  #last: RowsOfRule | null = null
+  #size = 0
+  #counted = 0
+  #countedFrom = 0
+  /** Rows with a lease, when they were last looked at. */
+  held = 0
+
+  constructor(isUsual: boolean) {
+    this.#isUsual = isUsual
+  }
+
+  isLeasable(rule: CompiledRule): boolean {
+    return this.#of(rule).terms !== null
+  }
+
+  /** The row if it is looked after, which it may be from now on; one more has asked for it. */
+  find(rule: CompiledRule, value: string, time: LeaseTime): LeasedRow | null {
+    const known = this.#of(rule)
+    if (known.terms === null) return null
+    return known.rows.get(value) ?? this.#warm(known, known.terms, value, time)
+  }
+
+  get(rule: CompiledRule, value: string): LeasedRow | undefined {
+    return this.#rules.get(rule)?.rows.get(value)
+  }
+
+  ofFamily(family: Family, value: string): LeasedRow[] {
+    return [...this.#active].flatMap(({ rule, rows }) =>
+      rule.family.key === family.key ? (rows.get(value) ?? []) : [],
+    )
+  }
+
+  #of(rule: CompiledRule): RowsOfRule {
+    if (this.#last?.rule === rule) return this.#last
+    let known = this.#rules.get(rule)
+    if (known === undefined) {
+      known = new RowsOfRule(rule, termsOf(rule, this.#isUsual))
+      this.#rules.set(rule, known)
+    }
+    this.#last = known
+    return known
+  }
+
+  #warm(known: RowsOfRule, terms: Terms, value: string, time: LeaseTime): LeasedRow | null {
+    const count = (known.counts.get(value) ?? 0) + 1
+    if (count < WARM || this.#size >= MOST_ROWS) {
+      if (count === 1 && this.#counted++ >= MOST_COUNTED) return null
+      known.count(value, count)
+      this.#active.add(known)
+      return null
+    }
+    const row = new LeasedRow(known.rule, value, terms, time.steady())
+    row.count(WARM - 1)
+    known.add(row)
+    this.#size++
+    return row
+  }
+
+  /** Looks at every row; those that are asked for no more are let go. */
+  beat(steady: number, look: (row: LeasedRow) => void): void {
+    const isOver = steady - this.#countedFrom >= COUNTED_MS
+    this.held = 0
+    for (const known of this.#active) {
+      if (isOver) known.counts = NO_COUNTS
+      for (const [value, row] of known.rows) {
+        if (row.beat(steady)) {
+          look(row)
+          if (row.hasHoldings) this.held++
+        } else {
+          known.remove(value)
+          this.#size--
+        }
+      }
+      if (known.rows.size === 0 && known.counts.size === 0) this.#active.delete(known)
+    }
+    if (!isOver) return
+    this.#countedFrom = steady
+    this.#counted = 0
+  }
+
+  /** There is nothing to look at. */
+  get isIdle(): boolean {
+    return this.#active.size === 0
+  }
+
+  /** Rows of rules that are no longer in force: they are looked after no more. */
+  removeChanged(rules: RuleSet): LeasedRow[] {
+    return this.#remove(
+      ({ family }) =>
+        family.namespace === rules.namespace && rules.families.get(family.name) !== family,
+    )
+  }
+
+  removeAll(): LeasedRow[] {
+    return this.#remove(() => true)
+  }
+
+  #remove(isGone: (rule: CompiledRule) => boolean): LeasedRow[] {
+    const gone = [...this.#rules.values()].filter(({ rule }) => isGone(rule))
+    for (const known of gone) {
+      this.#rules.delete(known.rule)
+      this.#active.delete(known)
+      this.#size -= known.rows.size
+    }
+    this.#last = null
+    return gone.flatMap(({ rows }) => [...rows.values()])
+  }
+}

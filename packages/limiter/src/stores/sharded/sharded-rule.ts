@@ -1,0 +1,72 @@
+/** A rule in shards: each a rule of its own, with its part of every limit, in a family of its own. */
+import { shardOf, splitFault } from '../../limits/split.js'
+import { CompiledLimit, type CompiledRule, Family } from '../../rules/compiled-rule.js'
+
+export class ShardedRule {
+  readonly whole: CompiledRule
+  /** How many shards there are. */
+  readonly count: number
+  readonly #families: readonly Family[]
+  readonly #shards: CompiledRule[] = []
+
+  constructor(whole: CompiledRule, families: readonly Family[]) {
+    this.whole = whole
+    this.count = families.length
+    this.#families = families
+  }
+
+  shard(shard: number): CompiledRule {
+    const known = this.#shards[shard]
+    if (known !== undefined) return known
+    const limits = this.whole.limits.map(({ limit }) => shardOf(limit, shard, this.count))
+    const made = this.whole.within(this.#families[shard]!, limits)
+    made.whole = this.whole
+    // Amounts of shards change when the whole's do.
+    for (const [j, { numbers }] of made.limits.entries())
+      numbers.since = this.whole.limits[j]!.numbers.since
+    this.#shards[shard] = made
+    return made
+  }
+
+  /** Not every shard could hold so much at once. */
+  isLarge(cost: number): boolean {
+    return this.whole.limits.some(({ limit }) => cost > Math.floor(limit.burst / this.count))
+  }
+}
+
+export class ShardRules {
+  readonly #rules = new WeakMap<CompiledRule, ShardedRule | null>()
+  readonly #families = new WeakMap<Family, readonly Family[]>()
+
+  /** Null where it is not split: whether its limits can be was asked when they were written, but rules and overrides may come together from different places. */
+  of(rule: CompiledRule): ShardedRule | null {
+    if (rule.family.shards === 1) return null
+    const known = this.#rules.get(rule)
+    if (known !== undefined) return known
+    const { shards } = rule.family
+    const isSplit = rule.limits.every(({ limit }) => splitFault(limit, shards) === undefined)
+    const made = isSplit ? new ShardedRule(rule, this.familiesOf(rule.family)) : null
+    this.#rules.set(rule, made)
+    return made
+  }
+
+  /** One for each shard, with a column for every limit that any variant of the rule has. */
+  familiesOf(whole: Family): readonly Family[] {
+    let families = this.#families.get(whole)
+    if (families === undefined) {
+      families = Array.from({ length: whole.shards }, (_, shard) => shardFamily(whole, shard))
+      this.#families.set(whole, families)
+    }
+    return families
+  }
+}
+
+function shardFamily(whole: Family, shard: number): Family {
+  const { namespace, scope, name, shards } = whole
+  const family = new Family(namespace, scope, name, 1, shard)
+  for (const { id, sample } of whole.columns)
+    if (splitFault(sample.limit, shards) === undefined)
+      family.add(new CompiledLimit(shardOf(sample.limit, shard, shards), id))
+  family.isUniform = false
+  return family
+}
