@@ -45,6 +45,7 @@ function limitNumbers(kind, amount, window, burst, queues)
         amount = amount,
         window = window,
         burst = burst,
+        mostCost = burst,
         whole = whole,
         rest = rest,
         burstWhole = burst * whole + parts[1],
@@ -171,7 +172,7 @@ function decideParts(t, f, limit, cost, now, out, o)
     else
         out[o + 2] = -1 - tokens(-1 - roomT, limit.amount - 1 - roomF, limit, 64000000000)
     end
-    if cost > limit.burst then
+    if cost > limit.mostCost then
         out[o + 1] = 2
         out[o + 4] = 0
         return
@@ -212,7 +213,7 @@ function decideWhole(t, limit, cost, now, out, o)
     local top = now + limit.burstWhole
     out[o + 2] = floor((top - t) / limit.whole)
     out[o + 3] = t
-    if cost > limit.burst then
+    if cost > limit.mostCost then
         out[o + 1] = 2
         out[o + 4] = 0
         return
@@ -568,7 +569,7 @@ function decideFixedWindow(row, at, limit, cost, now, out, o)
     out[o + 4] = now
     out[o + 5] = start
     out[o + 6] = cost
-    if cost > limit.amount then
+    if cost > limit.mostCost then
         out[o + 1] = 2
     elseif count + cost <= limit.amount then
         out[o + 1] = 0
@@ -689,7 +690,7 @@ function decideSlidingCounter(row, at, limit, cost, now, out, o)
     out[o + 4] = now
     out[o + 5] = start
     out[o + 6] = cost
-    if cost > limit.amount then
+    if cost > limit.mostCost then
         out[o + 1] = 2
     elseif used + cost <= limit.amount then
         out[o + 1] = 0
@@ -834,7 +835,7 @@ function decideSlidingLog(row, at, limit, cost, now, out, o, entries)
     out[o + 4] = now
     out[o + 5] = stampOf(limit, time)
     out[o + 6] = cost
-    if cost > limit.amount then
+    if cost > limit.mostCost then
         out[o + 1] = 2
     elseif used + cost <= limit.amount then
         out[o + 1] = 0

@@ -37,7 +37,8 @@ for i = 1, stream[2] do
   local limits, p, place, at = {}, 4, FIXED + 1, 0
   for j = 1, n[2] do
     local limit = {
-      kind = n[p], amount = n[p + 1], window = n[p + 2], burst = n[p + 3], whole = n[p + 4], rest = n[p + 5],
+      kind = n[p], amount = n[p + 1], window = n[p + 2], burst = n[p + 3], mostCost = n[p + 3],
+      whole = n[p + 4], rest = n[p + 5],
       burstWhole = n[p + 6], burstRest = n[p + 7], queues = n[p + 8] == 1, tick = n[p + 9], ticks = n[p + 10],
       cell = n[p + 11], since = n[p + 12], slowdown = n[p + 13], place = place, at = at,
     }

@@ -1,6 +1,7 @@
 /** Decisions in words, for people. */
 import type { DecisionRecord } from './decision-record.js'
 import { printLimit } from './limits/limit.js'
+import type { TopLimit } from './top-limit.js'
 
 /** Seconds with what precision a person wants: `0.4 s`, `41.2 s`, `8 min`. Rounded up. */
 export function printWait(ms: number): string {
@@ -30,8 +31,15 @@ export function describe(decision: DecisionRecord): string {
   if (allowed) return `allowed by ${rule}, ${decision.remaining} of ${decision.limit} left`
   const { retryAfterMs } = decision
   return retryAfterMs === null
-    ? `denied by ${rule}, a cost above ${decision.limit} never passes`
+    ? `denied by ${rule}, ${neverPasses(top)}`
     : `denied by ${rule}, retry in ${printWait(retryAfterMs)}`
+}
+
+/** `a cost above 25 never passes: each of 4 shards holds that much` */
+function neverPasses({ rule, limit: { numbers } }: TopLimit): string {
+  const { mostCost, burst } = numbers
+  const why = mostCost < burst ? `: that is what each of ${rule.family.shards} shards holds` : ''
+  return `a cost above ${mostCost} never passes${why}`
 }
 
 /** What a caller who was refused is told: the rule's own message where a limit of it denies, else why. */
@@ -57,6 +65,6 @@ export function explainDenial(decision: DecisionRecord): string {
   if (decision.reason === 'store_down')
     return `${rule.name} refuses what it cannot count, and the store cannot be asked`
   const says = `${rule.name} allows ${who} ${printLimit(limit.limit)}`
-  if (retryAfterMs === null) return `${says}; a cost above ${limit.numbers.burst} never passes`
+  if (retryAfterMs === null) return `${says}; ${neverPasses(top)}`
   return `${says}; next in ${printWait(retryAfterMs)}`
 }

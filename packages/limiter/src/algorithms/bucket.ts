@@ -141,7 +141,7 @@ function decideParts(
     // What is owed, rounded up: times are multiples of 1/amount, so whole tokens of one such part less, and one.
     out[o + REMAINING] = -1 - tokens(-1 - roomT, limit.amount - 1 - roomF, limit, MOST_OVER)
   }
-  if (cost > limit.burst) {
+  if (cost > limit.mostCost) {
     out[o + STATUS] = NEVER
     out[o + GO_AT] = 0
     return
@@ -190,7 +190,7 @@ function decideWhole(
   const top = now + limit.burstWhole
   out[o + REMAINING] = Math.floor((top - t) / limit.whole)
   out[o + RESET_AT] = t
-  if (cost > limit.burst) {
+  if (cost > limit.mostCost) {
     out[o + STATUS] = NEVER
     out[o + GO_AT] = 0
     return

@@ -69,7 +69,7 @@ export function decideFixedWindow(
   out[o + GO_AT] = now
   out[o + MARK] = start
   out[o + MARK_REST] = cost
-  if (cost > limit.amount) {
+  if (cost > limit.mostCost) {
     out[o + STATUS] = NEVER
   } else if (count + cost <= limit.amount) {
     out[o + STATUS] = YES

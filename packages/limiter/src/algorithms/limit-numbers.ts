@@ -22,6 +22,8 @@ export interface LimitNumbers {
   readonly window: number
   /** What a full counter holds. */
   readonly burst: number
+  /** The largest cost that can ever pass: the burst, or what the smallest shard holds. */
+  mostCost: number
   /** One token's time is whole + rest/amount microseconds. */
   readonly whole: number
   readonly rest: number
@@ -86,6 +88,7 @@ export function limitNumbers(
     amount,
     window,
     burst,
+    mostCost: burst,
     whole,
     rest,
     burstWhole: burst * whole + parts[0]!,

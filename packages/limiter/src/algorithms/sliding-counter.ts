@@ -88,7 +88,7 @@ export function decideSlidingCounter(
   out[o + GO_AT] = now
   out[o + MARK] = start
   out[o + MARK_REST] = cost
-  if (cost > limit.amount) {
+  if (cost > limit.mostCost) {
     out[o + STATUS] = NEVER
   } else if (used + cost <= limit.amount) {
     out[o + STATUS] = YES

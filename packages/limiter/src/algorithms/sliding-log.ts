@@ -83,7 +83,7 @@ export function decideSlidingLog(
   out[o + GO_AT] = now
   out[o + MARK] = stampOf(limit, time)
   out[o + MARK_REST] = cost
-  if (cost > limit.amount) {
+  if (cost > limit.mostCost) {
     out[o + STATUS] = NEVER
   } else if (used + cost <= limit.amount) {
     out[o + STATUS] = YES

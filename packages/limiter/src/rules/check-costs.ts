@@ -1,6 +1,7 @@
 /**
  * A configured cost above the burst of a limit that applies there could never pass: the rules cannot be
- * right. One that is much of what a shard holds passes, and asks many shards: a warning.
+ * right. One above what the smallest shard holds never passes either, and one that is much of it is often
+ * denied while other shards have room: warnings, because fewer shards are enough.
  */
 import type { Fault, Warning } from '../faults.js'
 import { printLimit } from '../limits/limit.js'
@@ -38,7 +39,7 @@ function variants(compiled: CompiledRule): CompiledRule[] {
   return [compiled, ...overrides.filter((other) => other.rule === compiled.rule)]
 }
 
-/** Some limit admits no such cost, or some shard of one seldom. */
+/** Some limit admits no such cost, or a shard of one admits it seldom or never. */
 function isTight(compiled: CompiledRule, cost: Cost): boolean {
   const limits = variants(compiled).flatMap((variant) => variant.limits)
   const { shards } = compiled.rule
@@ -125,7 +126,13 @@ function warningsOf(compiled: CompiledRule, cost: Cost): Warning[] {
       .map(({ limit }) => ({
         code: 'cost_above_shard' as const,
         path: `costs.${cost.key}`,
-        message: `costs ${cost.cost} ${cost.unit}, and a shard of ${variant.name} (${printLimit(limit)} in ${shards}) holds ${Math.floor(limit.burst / shards)}: such requests ask several shards; use fewer`,
+        message: `costs ${cost.cost} ${cost.unit}, and a shard of ${variant.name} (${printLimit(limit)} in ${shards}) holds ${Math.floor(limit.burst / shards)}: ${consequence(limit.burst / shards, cost.cost)}`,
       })),
   )
+}
+
+function consequence(held: number, cost: number): string {
+  return cost > Math.floor(held)
+    ? 'such requests never pass; use fewer shards or a higher burst'
+    : 'such requests are denied when no shard has that much left; use fewer shards'
 }

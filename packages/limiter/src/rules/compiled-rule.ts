@@ -2,6 +2,7 @@
 import { CONCURRENCY, type LimitNumbers } from '../algorithms/limit-numbers.js'
 import { boundariesAround } from '../limits/calendar.js'
 import { type CalendarUnit, type Limit, limitIdentity, numbersOf } from '../limits/limit.js'
+import { splitFault } from '../limits/split.js'
 import type { Rule } from './rule.js'
 
 /** The windows of one calendar unit in one zone, around the time last asked for. */
@@ -185,9 +186,18 @@ export class CompiledRule {
       family.add(compiled)
       return compiled
     })
+    if (this.isSplit)
+      for (const { numbers } of this.limits)
+        numbers.mostCost = Math.floor(numbers.burst / family.shards)
     this.hasHolds = this.limits.some((limit) => limit.numbers.kind === CONCURRENCY)
     const isPartial = !shadow && rule.rollout < 100
     this.rest = isPartial ? new CompiledRule(rule, family, override, true) : null
+  }
+
+  /** Its rows are in shards: each limit can be divided over them. */
+  get isSplit(): boolean {
+    const { shards } = this.family
+    return shards > 1 && this.limits.every(({ limit }) => splitFault(limit, shards) === undefined)
   }
 
   /** The rule as it is for this value: enforced, or in shadow. */

@@ -76,13 +76,15 @@ describe('the shards of a rule', () => {
       } as never).book.warnings.map(printWarning)
     expect(warnings(8, 3)).toEqual([])
     expect(warnings(8, 4)).toEqual([
-      'costs./x: costs 4 requests, and a shard of a (100/s in 8) holds 12: such requests ask several shards; use fewer',
+      'costs./x: costs 4 requests, and a shard of a (100/s in 8) holds 12: such requests are denied when no shard has that much left; use fewer shards',
     ])
     expect(warnings(8, 4, { resource: '/y' })).toEqual([])
     expect(warnings(8, 4, { enabled: false })).toEqual([])
     expect(warnings(1, 90)).toEqual([])
-    // Above the burst of a shard it is gathered; above that of all it never passes.
-    expect(warnings(8, 100)).toHaveLength(1)
+    expect(warnings(8, 12)).toHaveLength(1)
+    expect(warnings(8, 13)).toEqual([
+      'costs./x: costs 13 requests, and a shard of a (100/s in 8) holds 12: such requests never pass; use fewer shards or a higher burst',
+    ])
     expect(() => warnings(8, 101)).toThrow('never admits more than 100 at once')
   })
 })

@@ -126,4 +126,27 @@ export const numbersOfAnswers: Chapter = {
     const denied = await trial.deny(ADA)
     assert.deepEqual([denied.limit, denied.limits.length], [9, 3])
   },
+
+  'a cost above what the smallest shard holds never passes': async (open) => {
+    const limits: LimitText[] = ['42 per 10s', '99 per 1h fixed', '99 per 1h exact']
+    const shadow = { scope: 'user', limits, shards: 4, additive: true, shadow: true } as const
+    const trial = open({ rules: { hot: { scope: 'user', limits, shards: 4 }, shadow } })
+    for (const dryRun of [true, false]) {
+      const denied = await trial.deny({ ...ADA, cost: 11, dryRun })
+      assert.deepEqual(
+        [denied.reason, denied.retryAfterMs, denied.limit],
+        ['too_expensive', null, 42],
+      )
+      const told = denied.limits.map(({ allowed, retryAfterMs }) => [allowed, retryAfterMs])
+      const one = [
+        [false, null],
+        [true, null],
+        [true, null],
+      ]
+      assert.deepEqual(told, [...one, ...one])
+    }
+    assert.deepEqual(await trial.left(ADA), [42, 99, 99, 42, 99, 99])
+    await trial.take({ ...ADA, cost: 10 })
+    assert.deepEqual(await trial.left(ADA), [32, 89, 89, 32, 89, 89])
+  },
 }

@@ -109,16 +109,6 @@ describe('a hot row in shards', () => {
     expect(world.asks / asked).toBeLessThan(1.02)
   })
 
-  it.each([0.9, 2])(
-    'whose shards hold less than a request costs is gathered from, at load %d',
-    async (load) => {
-      const gathered = { shards: 16, instances: 10, burst: 400, load, seed: 5, cost: 40 }
-      const { stranded, over } = await run(gathered)
-      expect(over).toBeLessThanOrEqual(0)
-      expect(stranded).toBeLessThanOrEqual(0.01)
-    },
-  )
-
   it('of which each instance knows only one strands much: the measure sees it', async () => {
     const { stranded, over } = await run({
       shards: 16,

@@ -72,8 +72,11 @@ describe.each(Object.entries(BOUNDS))('%s in shards', (limits, isKept) => {
             world.now += waitMs
             const limiter = world.limiters[instance]!
             const decision = await limiter.check({ ...ADA, cost })
+            const most = Math.floor(decision.limit! / shards)
+            const isNever = !decision.allowed && decision.reason === 'too_expensive'
+            expect(isNever).toBe(cost > most)
             if (decision.allowed) takes.push({ at: world.now, amount: cost })
-            else if (comesBack) {
+            else if (comesBack && !isNever) {
               world.now += decision.retryAfterMs!
               expect((await limiter.check({ ...ADA, cost })).allowed).toBe(true)
               takes.push({ at: world.now, amount: cost })

@@ -59,26 +59,3 @@ it('a hold that was taken with it is released', async () => {
   await new Promise(setImmediate)
   expect((await limiter.peek({ subject: { org: 'acme' } })).remaining).toBe(5)
 })
-
-it('a look that is not answered in time is a denial, also under a key', async () => {
-  const { limiter, store } = world()
-  store.holdsBack = ({ dryRun }) => dryRun
-  const request = { ...ADA, cost: 35, idempotencyKey: 'k' }
-  const denied = await limiter.check(request)
-  expect(denied).toMatchObject({ allowed: false, reason: 'limited' })
-  store.holdsBack = () => false
-  expect((await limiter.peek(ADA)).remaining).toBe(40)
-  expect(await limiter.check(request)).toMatchObject({ allowed: true, replayed: false })
-})
-
-it('what is gathered too late is given back, and the denial is given in time', async () => {
-  const { limiter, store } = world()
-  let asks = 0
-  store.holdsBack = ({ dryRun }) => !dryRun && ++asks > 2
-  expect(await limiter.check({ ...ADA, cost: 35 })).toMatchObject({ allowed: false })
-  expect(store.held.length).toBeGreaterThan(0)
-  store.holdsBack = () => false
-  for (const answer of store.held) answer()
-  await new Promise(setImmediate)
-  expect((await limiter.peek(ADA)).remaining).toBe(40)
-})

@@ -105,7 +105,7 @@ out[o + 2] = tokens(roomT, roomF, limit, limit.burst)
 else
 out[o + 2] = -1 - tokens(-1 - roomT, limit.amount - 1 - roomF, limit, 64000000000)
 end
-if cost > limit.burst then
+if cost > limit.mostCost then
 out[o + 1] = 2
 out[o + 4] = 0
 return
@@ -146,7 +146,7 @@ function decideWhole(t, limit, cost, now, out, o)
 local top = now + limit.burstWhole
 out[o + 2] = floor((top - t) / limit.whole)
 out[o + 3] = t
-if cost > limit.burst then
+if cost > limit.mostCost then
 out[o + 1] = 2
 out[o + 4] = 0
 return
@@ -182,7 +182,8 @@ local n = { read('<' .. rep('d', #ARGV[2 * i] / 8), ARGV[2 * i]) }
 local limits, p, place, at = {}, 4, FIXED + 1, 0
 for j = 1, n[2] do
 local limit = {
-kind = n[p], amount = n[p + 1], window = n[p + 2], burst = n[p + 3], whole = n[p + 4], rest = n[p + 5],
+kind = n[p], amount = n[p + 1], window = n[p + 2], burst = n[p + 3], mostCost = n[p + 3],
+whole = n[p + 4], rest = n[p + 5],
 burstWhole = n[p + 6], burstRest = n[p + 7], queues = n[p + 8] == 1, tick = n[p + 9], ticks = n[p + 10],
 cell = n[p + 11], since = n[p + 12], slowdown = n[p + 13], place = place, at = at,
 }
@@ -234,6 +235,7 @@ kind = kind,
 amount = amount,
 window = window,
 burst = burst,
+mostCost = burst,
 whole = whole,
 rest = rest,
 burstWhole = burst * whole + parts[1],
@@ -450,7 +452,7 @@ end
 out[o + 4] = now
 out[o + 5] = start
 out[o + 6] = cost
-if cost > limit.amount then
+if cost > limit.mostCost then
 out[o + 1] = 2
 elseif count + cost <= limit.amount then
 out[o + 1] = 0
@@ -536,7 +538,7 @@ out[o + 3] = resetAt(limit, now)
 out[o + 4] = now
 out[o + 5] = start
 out[o + 6] = cost
-if cost > limit.amount then
+if cost > limit.mostCost then
 out[o + 1] = 2
 elseif used + cost <= limit.amount then
 out[o + 1] = 0
@@ -649,7 +651,7 @@ out[o + 3] = newestLeavesAt(limit, entries, now)
 out[o + 4] = now
 out[o + 5] = stampOf(limit, time)
 out[o + 6] = cost
-if cost > limit.amount then
+if cost > limit.mostCost then
 out[o + 1] = 2
 elseif used + cost <= limit.amount then
 out[o + 1] = 0
@@ -1787,6 +1789,7 @@ kind = kind,
 amount = amount,
 window = window,
 burst = burst,
+mostCost = burst,
 whole = whole,
 rest = rest,
 burstWhole = burst * whole + parts[1],
@@ -2802,7 +2805,8 @@ local n = { read('<' .. rep('d', #ARGV[2 * i] / 8), ARGV[2 * i]) }
 local limits, p, place, at = {}, 4, FIXED + 1, 0
 for j = 1, n[2] do
 local limit = {
-kind = n[p], amount = n[p + 1], window = n[p + 2], burst = n[p + 3], whole = n[p + 4], rest = n[p + 5],
+kind = n[p], amount = n[p + 1], window = n[p + 2], burst = n[p + 3], mostCost = n[p + 3],
+whole = n[p + 4], rest = n[p + 5],
 burstWhole = n[p + 6], burstRest = n[p + 7], queues = n[p + 8] == 1, tick = n[p + 9], ticks = n[p + 10],
 cell = n[p + 11], since = n[p + 12], slowdown = n[p + 13], place = place, at = at,
 }

@@ -112,12 +112,11 @@ function addUp(place: Place, shards: readonly Verdicts[], out: number[]): void {
     const left = shards.reduce((sum, each) => sum + remainingIn(each, own), 0)
     const all = shards.reduce((sum, each) => sum + each[own + REMAINING]!, 0)
     out[at + RESET_AT] = Math.max(...shards.map((each) => each[own + RESET_AT]!))
-    if (rule.isLarge(cost)) out[at + STATUS] = left >= cost ? YES : NOT_NOW
-    if (cost > numbers.burst) out[at + STATUS] = NEVER
-    const most = out[at + STATUS] === YES ? numbers.burst : Math.min(numbers.burst, cost - 1)
+    if (cost > numbers.mostCost) out[at + STATUS] = NEVER
+    if (out[at + STATUS] === NEVER) out[at + GO_AT] = 0
+    const most = out[at + STATUS] === NOT_NOW ? Math.min(numbers.burst, cost - 1) : numbers.burst
     out[at + REMAINING] = left > 0 ? Math.min(left, most) : all
     noteSurplus(out, at, out[at + REMAINING]! - all)
-    if (rule.isLarge(cost)) out[at + GO_AT] = gatheredAt(place, j, out[DECIDED_AT]!)
   }
 }
 
@@ -129,19 +128,4 @@ function goAt(verdicts: Verdicts, limits: number): number {
     if (verdicts[at + STATUS] !== YES) latest = Math.max(latest, verdicts[at + GO_AT]!)
   }
   return latest
-}
-
-/** The first time at which the shards surely hold the cost together, if nobody else takes. */
-export function gatheredAt({ rule, levels, cost }: Place, j: number, now: number): number {
-  const shards = Array.from({ length: rule.count }, (_, shard) => shard)
-  const isThere = (time: number) =>
-    shards.reduce((sum, shard) => sum + levels.surely(shard, j, time), 0) >= cost
-  let [from, to] = [now, Math.max(now, ...shards.map((shard) => levels.fullAt(shard, j)))]
-  if (isThere(from)) return now
-  while (to - from > 1) {
-    const middle = Math.floor((from + to) / 2)
-    if (isThere(middle)) to = middle
-    else from = middle
-  }
-  return to
 }

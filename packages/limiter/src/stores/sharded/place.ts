@@ -75,13 +75,14 @@ export class Places {
 
   /** Of two drawn the fuller: none is preferred, else the others would stand full and lose their refill. */
   #choose(rule: ShardedRule, levels: RowLevels, cost: number, asked: number): number {
+    // The first is the smallest, and says that this can never pass.
+    if (rule.isTooExpensive(cost)) return 0
     const now = this.#levels.storeTime(asked)
-    const [x, y] = [this.draw(rule.count), this.draw(rule.count)]
+    const [x, y] = [this.#draw(rule.count), this.#draw(rule.count)]
     return levels.room(x, cost, now) >= levels.room(y, cost, now) ? x : y
   }
 
-  /** A shard of so many, by lot. */
-  draw(count: number): number {
+  #draw(count: number): number {
     return Math.floor(this.#random() * count)
   }
 
@@ -139,22 +140,11 @@ function wholeOf(transaction: Transaction): Transaction {
   return { ...transaction, rules: transaction.rules.map((rule) => rule.whole ?? rule) }
 }
 
-/** No shard could hold what it costs: it has to be gathered. */
-export function isLarge({ rule, cost }: Place): boolean {
-  return rule.isLarge(cost)
-}
-
 /** The same of these shards. */
 function shardsOf(transaction: Transaction, places: readonly Place[]): Transaction {
   const rules = [...transaction.rules]
-  let { costs } = transaction
-  for (const { index, rule, shard, cost } of places) {
-    rules[index] = rule.shard(shard)
-    if (cost === costOf(transaction, index)) continue
-    costs ??= rules.map(() => transaction.cost)
-    costs = costs.with(index, cost)
-  }
-  const { values, cost, dryRun, holdId, idempotency, now } = transaction
+  for (const { index, rule, shard } of places) rules[index] = rule.shard(shard)
+  const { values, costs, cost, dryRun, holdId, idempotency, now } = transaction
   return { rules, values, costs, cost, dryRun, holdId, idempotency, replayOf: null, now }
 }
 

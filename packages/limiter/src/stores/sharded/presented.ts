@@ -6,7 +6,6 @@ import {
   RESET_AT,
   STATUS,
   VERDICT_WIDTH,
-  YES,
 } from '../../algorithms/verdict.js'
 import { DECIDED_AT, DEGRADED, remainingIn, type Verdicts, wasTaken } from '../store.js'
 import { noteSurplus } from '../surplus.js'
@@ -42,7 +41,7 @@ function sumUp({ rule, levels, shard, tried, at: from, cost }: Place, out: numbe
       owed += levels.owed(other, j, now)
       out[at + RESET_AT] = Math.max(out[at + RESET_AT]!, levels.fullAt(other, j))
     }
-    const most = out[at + STATUS] === YES ? numbers.burst : Math.min(numbers.burst, cost - 1)
+    const most = out[at + STATUS] === NOT_NOW ? Math.min(numbers.burst, cost - 1) : numbers.burst
     out[at + REMAINING] = left > 0 ? Math.min(left, most) : 0 - owed
     noteSurplus(out, at, out[at + REMAINING]! - left + owed)
     if (out[at + STATUS] === NOT_NOW) out[at + GO_AT] = Math.min(out[at + GO_AT]!, earliest)

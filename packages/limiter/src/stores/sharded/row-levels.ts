@@ -103,14 +103,6 @@ export class RowLevels {
     return Math.max(0, left) - this.#numbers[row + EXPECTED]!
   }
 
-  /** Whole tokens that are there at a later time, if nobody takes any. */
-  surely(shard: number, j: number, time: number): number {
-    const { numbers } = this.#rule.whole.limits[j]!
-    if (numbers.kind === BUCKET || time >= this.fullAt(shard, j))
-      return Math.max(0, Math.floor(this.level(shard, j, time - 1)))
-    return this.#left(shard, j)
-  }
-
   /** What should be left of all its limits together. */
   room(shard: number, cost: number, now: number): number {
     let room = Number.POSITIVE_INFINITY

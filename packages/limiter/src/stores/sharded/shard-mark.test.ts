@@ -1,8 +1,8 @@
 /** Where a take was taken from stands in its verdict, whatever else does, and is read again. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MARK, MARK_REST, VERDICT_WIDTH } from '../../algorithms/verdict.js'
-import { gatheringOf, markGathered, markShard, readMark } from './shard-mark.js'
+import { MARK_REST, VERDICT_WIDTH } from '../../algorithms/verdict.js'
+import { markShard, readMark } from './shard-mark.js'
 
 describe('a mark', () => {
   it('keeps shard, count and what the store wrote, in an integer that a double holds', () => {
@@ -16,7 +16,6 @@ describe('a mark', () => {
         markShard(verdicts, 0, shard, count)
         expect(Number.isSafeInteger(verdicts[MARK_REST])).toBe(true)
         expect(readMark(verdicts, 0)).toEqual({ shard, count, rest })
-        expect(gatheringOf(verdicts, 0)).toBe(null)
       }),
     )
   })
@@ -25,15 +24,11 @@ describe('a mark', () => {
     for (const rest of [0, 1, 1_000_000_000]) {
       const verdicts = [0, 0, 0, 0, 5, rest, 0]
       expect(readMark(verdicts, 0)).toBe(null)
-      expect(gatheringOf(verdicts, 0)).toBe(null)
     }
   })
 
-  it('of what was gathered is the number that it is kept under', () => {
-    const verdicts = [0, 0, 0, 0, 5, 7, 0]
-    markGathered(verdicts, 0, 2 ** 47 - 1)
-    expect(verdicts[MARK]).toBe(2 ** 47 - 1)
-    expect(gatheringOf(verdicts, 0)).toBe(2 ** 47 - 1)
-    expect(readMark(verdicts, 0)).toBe(null)
+  it('of an earlier release, which took from several shards at once, names no shard count', () => {
+    const verdicts = [0, 0, 0, 0, 2 ** 47 - 1, 2 ** 30, 0]
+    expect(readMark(verdicts, 0)).toEqual({ shard: 1, count: 0, rest: 0 })
   })
 })

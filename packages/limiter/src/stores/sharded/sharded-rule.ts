@@ -28,9 +28,9 @@ export class ShardedRule {
     return made
   }
 
-  /** Not every shard could hold so much at once. */
-  isLarge(cost: number): boolean {
-    return this.whole.limits.some(({ limit }) => cost > Math.floor(limit.burst / this.count))
+  /** No request of this cost can pass: the smallest shard, which is the first, never holds so much. */
+  isTooExpensive(cost: number): boolean {
+    return this.whole.limits.some(({ numbers }) => cost > numbers.mostCost)
   }
 }
 
@@ -43,9 +43,7 @@ export class ShardRules {
     if (rule.family.shards === 1) return null
     const known = this.#rules.get(rule)
     if (known !== undefined) return known
-    const { shards } = rule.family
-    const isSplit = rule.limits.every(({ limit }) => splitFault(limit, shards) === undefined)
-    const made = isSplit ? new ShardedRule(rule, this.familiesOf(rule.family)) : null
+    const made = rule.isSplit ? new ShardedRule(rule, this.familiesOf(rule.family)) : null
     this.#rules.set(rule, made)
     return made
   }

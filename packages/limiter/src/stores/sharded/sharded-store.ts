@@ -20,7 +20,6 @@ import {
   type Undone,
   type Verdicts,
 } from '../store.js'
-import { Gathering } from './gathering.js'
 import { LevelBook } from './level-book.js'
 import { look } from './look.js'
 import {
@@ -28,7 +27,6 @@ import {
   answerAgain,
   ask,
   deniersOf,
-  isLarge,
   mayBeSplit,
   type Place,
   Places,
@@ -58,7 +56,6 @@ export class ShardedStore implements LeasingStore {
   readonly #timeLimit: TimeLimit
   readonly #returns: ShardReturns
   readonly #changes: ShardChanges
-  readonly #gathering: Gathering
 
   constructor(inner: LeasingStore, { deadlineMs, random }: ShardedStoreOptions) {
     this.#inner = inner
@@ -66,7 +63,6 @@ export class ShardedStore implements LeasingStore {
     this.#timeLimit = new TimeLimit(deadlineMs)
     this.#returns = new ShardReturns(inner, this.#rules)
     this.#changes = new ShardChanges(inner, this.#places)
-    this.#gathering = new Gathering(inner, this.#places, this.#returns)
   }
 
   consume(transaction: Transaction, since?: number): Answer<Verdicts> {
@@ -80,9 +76,7 @@ export class ShardedStore implements LeasingStore {
     if (transaction.dryRun) return look(this.#inner, this.#places, transaction, places)
     const patience = this.#timeLimit.begin()
     try {
-      return places.some(isLarge)
-        ? await this.#gathering.take(transaction, places, patience)
-        : await this.#take(transaction, places, patience, since ?? performance.now())
+      return await this.#take(transaction, places, patience, since ?? performance.now())
     } finally {
       patience.end()
     }
@@ -123,6 +117,7 @@ export class ShardedStore implements LeasingStore {
     const deniers = new Set(deniersOf(transaction, verdicts))
     const moved = places.map((place) => {
       if (!deniers.delete(place.index)) return place
+      if (place.rule.isTooExpensive(place.cost)) return null
       const shard = this.#next(place, transaction.now)
       return shard < 0 ? null : { ...place, shard, tried: [...place.tried, shard] }
     })
