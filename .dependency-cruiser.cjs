@@ -43,7 +43,6 @@ module.exports = {
     only('a store knows rules, and no other store', 'stores/(memory|redis)/', [
       'stores/[^/]+\\.ts$',
       'stores/(memory|redis)/',
-      'stores/leased/lease-port',
       'rules/',
       'algorithms/',
       'errors',
@@ -68,8 +67,6 @@ module.exports = {
     only('shards know the store below them by its interface', 'stores/sharded/', [
       'stores/[^/]+\\.ts$',
       'stores/sharded/',
-      'stores/leased/lease-port',
-      'stores/guarded/deadlines',
       'rules/',
       'limits/',
       'algorithms/',

@@ -45,33 +45,29 @@ const LEASES = [
   'leasedGoAt',
   'noteLeasesOut',
 ]
-const CHANGES = ['refund', 'grant', 'charge', 'reset', 'atLeast', 'emptyAt', 'widthOf', 'renewHold']
+const CHANGES = ['refund', 'grant', 'charge', 'reset', 'atLeast', 'renewHold']
 
 /**
- * The scripts: the algorithms' functions that each calls, and the hand-written parts that follow them.
- * What is in `wide` becomes the body of a function of that name, for what few calls need.
+ * The script: the algorithms' functions that it calls, and the hand-written parts that follow them. A part
+ * within it is the body of a function of that name, for what few calls need.
  */
-const SCRIPTS = {
-  CONSUME: {
-    roots: ['nextTat', 'decideTat'],
-    parts: ['fast.lua', 'answers.lua'],
-    wide: {
-      roots: ['decide', 'take', 'emptyAt', 'widthOf', ...LEASES, ...RESTARTS],
-      parts: ['rows.lua', 'besides.lua', 'wide.lua'],
-    },
-    last: ['consume.lua'],
+const SCRIPT = {
+  roots: ['nextTat', 'decideTat'],
+  parts: ['start.lua'],
+  inner: {
+    name: 'wide',
+    roots: ['decide', 'take', 'emptyAt', 'widthOf', ...LEASES, ...RESTARTS],
+    parts: ['rows.lua', 'besides.lua', 'records.lua'],
+    inner: { name: 'change', roots: CHANGES, parts: ['change.lua'], last: [] },
+    last: ['wide.lua'],
   },
-  CHANGE: {
-    roots: [...CHANGES, ...LEASED_ROWS, ...RESTARTS],
-    parts: ['fast.lua', 'rows.lua', 'besides.lua'],
-    last: ['change.lua'],
-  },
+  last: ['plain.lua'],
 }
 
 const NOTICE =
   'Generated from packages/limiter/src/algorithms by `npm run build`; not to be edited.'
 
-/** The compiled modules as one list of named constants, tables and functions. */
+/** The compiled modules: their exported constants, and a list of named tables and functions. */
 function compile() {
   const files = MODULES.map((name) => join(limiter, 'src/algorithms', `${name}.ts`))
   const compiled = new Map()
@@ -102,7 +98,7 @@ function compile() {
   const constants = new Map()
   const items = new Map()
   for (const name of MODULES) readModule(name, compiled.get(name), constants, items)
-  return items
+  return { constants, items }
 }
 
 /** Top-level statements start in the first column and, but for functions, are one line each. */
@@ -115,20 +111,30 @@ function readModule(name, text, exported, items) {
     constants.set(word, value)
     if (text.includes(`____exports.${word} = `)) exported.set(word, value)
   }
-  const inline = (code) =>
-    code
-      .replace(/(?<![\w.])[A-Z]\w*/g, (word) => constants.get(word) ?? word)
-      .replace(/ \+ (\d+) \+ 1\]/g, (_, n) => ` + ${Number(n) + 1}]`)
-      .replace(/(?<=\[)(\d+) \+ 1\]/g, (_, n) => `${Number(n) + 1}]`)
-      .replace(/(?<![\w.])math\.(floor|ceil|max|min)\b/g, '$1')
   const add = (word, code) => {
     if (items.has(word)) throw new Error(`two functions of algorithms/ are named ${word}`)
-    items.set(word, inline(code))
+    items.set(word, withNumbers(code, constants))
   }
   for (const [, word, value] of flat.matchAll(/^(?:local )?(\w+) = (\{.*\})$/gm))
     if (word !== '____exports') add(word, `local ${word} = ${value}\n`)
   for (const [, word, rest] of flat.matchAll(/^(?:local )?function (\w+)(\([\s\S]*?^end$)/gm))
     add(word, `function ${word}${rest}\n`)
+}
+
+/** Numbers in place of constants, and array places counted from 1. Texts in quotes stay as they are. */
+function withNumbers(code, constants) {
+  return code
+    .replace(/'[^']*'|(?<![\w.])[A-Z]\w*/g, (word) => constants.get(word) ?? word)
+    .replace(/ \+ (\d+) \+ 1\]/g, (_, n) => ` + ${Number(n) + 1}]`)
+    .replace(/(?<=\[)(\d+) \+ 1\]/g, (_, n) => `${Number(n) + 1}]`)
+    .replace(/(?<![\w.])math\.(floor|ceil|max|min)\b/g, '$1')
+}
+
+/** The constants of a TypeScript or a Lua file, each alone on its line. */
+function constantsOf(text) {
+  return [...text.matchAll(/^(?:export const|local) ([A-Z][A-Z_]*) = (\d+)$/gm)].map(
+    ([, word, value]) => [word, value],
+  )
 }
 
 /** The names that the roots reach, but for those that are there already. */
@@ -158,14 +164,24 @@ function print(items, reached) {
 
 const MATH = 'local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min\n'
 
-function assemble(items, { roots, parts, wide, last }) {
-  const reached = reach(items, roots)
-  const pieces = [MATH, print(items, reached), ...parts.map(lua)]
-  if (wide !== undefined) {
-    const more = print(items, reach(items, wide.roots, reached))
-    pieces.push('local function wide()\n', more, ...wide.parts.map(lua), 'end\n')
+function assemble(items, { roots, parts, inner, last }, there = new Set()) {
+  const reached = reach(items, roots, there)
+  const pieces = [print(items, reached), ...parts.map(lua)]
+  if (inner !== undefined) {
+    const body = assemble(items, inner, new Set([...there, ...reached]))
+    pieces.push(`local function ${inner.name}()\n`, body, 'end\n')
   }
   return pieces.concat(last.map(lua)).join('')
+}
+
+/** All Lua files that a script is made of. */
+function partsOf({ parts, inner, last }) {
+  return [...parts, ...(inner === undefined ? [] : partsOf(inner)), ...last]
+}
+
+/** All functions that a script calls. */
+function rootsOf({ roots, inner }) {
+  return [...roots, ...(inner === undefined ? [] : rootsOf(inner))]
 }
 
 /** Redis need not be sent what only people read. */
@@ -178,29 +194,28 @@ function minify(code) {
 }
 
 function outputs() {
-  const items = compile()
-  const roots = [
-    ...new Set(
-      Object.values(SCRIPTS).flatMap((script) => [...script.roots, ...(script.wide?.roots ?? [])]),
-    ),
-    'limitNumbers',
-  ]
+  const { constants, items } = compile()
+  const roots = [...new Set([...rootsOf(SCRIPT), 'limitNumbers'])]
   const all = `-- ${NOTICE}
 -- Returns the algorithms' functions by name. Rows and answers are tables of doubles indexed from 0 in the
 -- calls' arguments, that is, argument i is table index i + 1.
 ${MATH}${print(items, reach(items, roots))}return { ${roots.map((root) => `${root} = ${root}`).join(', ')} }
 `
-  const scripts = Object.entries(SCRIPTS).map(([name, script]) => {
-    const code = minify(assemble(items, script))
-    if (code.includes('`') || code.includes('\\'))
-      throw new Error(`${name} holds a character that its TypeScript would have to escape`)
-    return `\nexport const ${name} = \`${code}\`\n`
-  })
+  const codes = readFileSync(join(limiter, 'src/stores/redis/script-codes.ts'), 'utf8')
+  const own = [codes, ...partsOf(SCRIPT).map(lua)].flatMap(constantsOf)
+  const every = new Map([...constants, ...own])
+  if (every.size !== constants.size + own.length) throw new Error('a constant has two values')
+  const assembled = assemble(items, SCRIPT).replace(/^local [A-Z][A-Z_]* = \d+\n/gm, '')
+  const code = MATH + withNumbers(minify(assembled), every)
+  if (code.includes('`') || code.includes('\\'))
+    throw new Error('the script holds a character that its TypeScript would have to escape')
   return [
     [join(limiter, 'lua/algorithms.lua'), all],
     [
-      join(limiter, 'src/stores/redis/scripts.ts'),
-      `/** ${NOTICE.replace('src/algorithms', '{src/algorithms,lua}')} */\n${scripts.join('')}`,
+      join(limiter, 'src/stores/redis/script.ts'),
+      `/** ${NOTICE.replace('src/algorithms', '{src/algorithms,lua}')} */\n
+export const SCRIPT = \`${code}\`
+`,
     ],
   ]
 }

@@ -4,7 +4,7 @@ import { createLimiter } from '@sluice/limiter'
 import { redisStore } from '@sluice/limiter/redis'
 import { RedisStore as CountingStore } from 'rate-limit-redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
-import { Deadlines } from '../dist/stores/guarded/deadlines.js'
+import { Deadlines } from '../dist/stores/deadlines.js'
 import { LIMITS, randomBelow } from './measure.mjs'
 import { flood, startServer } from './redis-server.mjs'
 
@@ -201,11 +201,11 @@ async function paced(perSecond, seconds, ask) {
 
 /** What a call's deadline costs: one timer for all of them, beside a timer for each. */
 async function deadlines() {
-  const shared = new Deadlines(100)
+  const shared = new Deadlines()
   const calls = 200_000
   const ways = {
     shared: () => {
-      shared.set(() => {}).meet()
+      shared.deadline(shared.now() + 100, () => {}).meet()
     },
     each: () => clearTimeout(setTimeout(() => {}, 100)),
   }

@@ -1,3 +1,4 @@
+-- KEYS, ARGV and the reply: see start.lua.
 -- What logs and holds keep beside their row, each under a key of its own with the row's tag.
 -- A log is a list of packed (stamp, cost), read in pieces. Beyond its end it frees enough for anyone, so
 -- that a log which lost its row, or a row its log, ends every search.
@@ -94,12 +95,12 @@ local function besidesOf(rule, w, key)
   local besides = {}
   for j = 1, rule.count do
     local limit = rule.limits[j]
-    if limit.kind == 3 then
+    if limit.kind == SLIDING_LOG then
       key = key + 1
       local n = w.found and call('LLEN', KEYS[key]) or 0
       if n == 0 then w.row[limit.at + 1] = 0 end
       besides[j] = setmetatable({ key = KEYS[key], n = n, pieces = {} }, Log)
-    elseif limit.kind == 4 then
+    elseif limit.kind == CONCURRENCY then
       key = key + 1
       besides[j] = setmetatable({ key = KEYS[key] }, Holds)
     end
@@ -129,7 +130,7 @@ local function restartIfAhead(rule, w, besides, rowKey)
   local ahead = w.found and w.written > now + GRACE
   for j = 1, rule.count do
     local limit = rule.limits[j]
-    if limit.kind == 4 and isHeldTooLong(limit, now, besides[j]) then ahead = true end
+    if limit.kind == CONCURRENCY and isHeldTooLong(limit, now, besides[j]) then ahead = true end
     if not canRestart(limit, now) then return end
   end
   if not ahead then return end
@@ -137,7 +138,7 @@ local function restartIfAhead(rule, w, besides, rowKey)
   for j = 1, rule.count do
     local limit = rule.limits[j]
     restart(w.row, limit.at, limit, now, besides[j])
-    w.sums[j] = w.sums[j] + 4000000000
+    w.sums[j] = w.sums[j] + RESET
   end
   if w.found then w.extras = restartExtras(w.extras, w.written) end
   w.birth, w.last, w.written = now, now, now

@@ -1,39 +1,31 @@
--- Everything but deciding, one operation after the other.
--- KEYS     of each operation: the row and what its logs and holds keep beside; of records and beats one key
--- ARGV     1: doubles: the time or 0, how many rules, then operations: which, its rule (0: none), its text's
---          place in ARGV (0: none), how many items, and of each item a limit, an amount, and of refunds the
---          mark and its rest, the amount it was taken under, what had been given back, and its time.
---          From 2 on: the rules, then the texts.
--- returns  the time, negative where a row was found that a clock wrote which has since stepped back; then a number for each item; of operations without items one number or text
-local REFUND, GRANT, CHARGE, RAISE, RESET, RENEW, RELEASE = 1, 2, 3, 4, 5, 6, 7
-local CLAIM, CONFIRM, UNCLAIM, BEAT, CREATE = 8, 9, 10, 11, 12
-local ITEM, VOID = 7, 4000000000
-local reply, key, at = { now }, 0, 3
-
-local function answer(value) reply[#reply + 1] = value end
+-- What is rarer still: changes of rows that are no decisions, records of requests that are decided in several
+-- slots, beats. Returns a function like wide()'s, which does one of them.
+-- KEYS, ARGV and the reply: see start.lua.
 
 -- What is leased out of a window or a log stays charged, whatever is given back: somebody may spend it yet.
 local function keepLeased(w, limit, beside)
-  if w.lease and limit.kind > 0 then atLeast(w.row, limit.at, limit, leasedOut(w.lease), now, beside) end
+  if w.lease and limit.kind ~= BUCKET then atLeast(w.row, limit.at, limit, leasedOut(w.lease), now, beside) end
 end
 
-local function change(operation, w, besides, limit, j, p)
-  local row, amount = w.row, stream[p + 1]
-  if operation == REFUND then
-    if not w.found or stream[p + 6] < w.birth then return 0 end
-    local since = w.sums[j] - stream[p + 5]
-    local given = refund(row, limit.at, limit, amount, now, stream[p + 2], stream[p + 3], stream[p + 4], since, besides[j])
-    if limit.kind == 0 then w.sums[j] = w.sums[j] + given end
+-- By how much an item changed its limit j.
+local function changeLimit(code, w, besides, limit, item)
+  local j, amount, mark, markRest, takenUnder, givenBack, takenAt = unpack(stream, item, item + ITEM_WIDTH - 1)
+  local row, at, beside = w.row, limit.at, besides[j]
+  if code == REFUND then
+    if not w.found or takenAt < w.birth then return 0 end
+    local since = w.sums[j] - givenBack
+    local given = refund(row, at, limit, amount, now, mark, markRest, takenUnder, since, beside)
+    if limit.kind == BUCKET then w.sums[j] = w.sums[j] + given end
     return given
   end
-  if operation == GRANT then
-    local given = grant(row, limit.at, limit, amount, now, besides[j])
-    keepLeased(w, limit, besides[j])
+  if code == GRANT then
+    local given = grant(row, at, limit, amount, now, beside)
+    keepLeased(w, limit, beside)
     if given > 0 then w.sums[j] = w.sums[j] + amount end
     return given
   end
-  if operation == CHARGE then return charge(row, limit.at, limit, amount, now, besides[j]) end
-  return atLeast(row, limit.at, limit, amount, now, besides[j])
+  if code == CHARGE then return charge(row, at, limit, amount, now, beside) end
+  return atLeast(row, at, limit, amount, now, beside)
 end
 
 -- Calls `step` for a limit; what that does not change is not written either, not even brought up to date.
@@ -51,103 +43,109 @@ local function resetRow(rule, w, besides)
     local limit = rule.limits[j]
     used = used + ifChanged(w, limit, function() return reset(w.row, limit.at, limit, now, besides[j]) end)
     keepLeased(w, limit, besides[j])
-    w.sums[j] = w.sums[j] + VOID
+    w.sums[j] = w.sums[j] + RESET
   end
   w.extras = {}
   return used
 end
 
--- A claim: its end, a question mark, whose it is. A record: its end, the fingerprint, the answer.
-local function record(operation, name, owner, life, fingerprint, body)
-  local known = call('GET', name)
-  local ends = known and read('<d', known) or 0
-  if ends <= now or ends > now + 300000000 + GRACE then known = false end
-  local mine = known and sub(known, 9) == '?' .. owner
-  if operation == UNCLAIM then
-    if mine then call('DEL', name) end
-    return '0'
+-- The earliest new expiry of the row's limits; 0 if none holds the id any more.
+local function renewRow(rule, besides, id)
+  local first
+  for j, beside in pairs(besides) do
+    if rule.limits[j].kind == CONCURRENCY then
+      local expiry = renewHold(rule.limits[j], now, beside, id)
+      if not first or expiry < first then first = expiry end
+      if expiry > 0 then call('PEXPIRE', beside.key, ceil((beside:lastExpiry() - now + GRACE) / 1000)) end
+    end
   end
-  if known and not mine then
-    if sub(known, 9, 9) == '?' then return 'p' end
-    if sub(known, 9, 8 + #fingerprint) ~= fingerprint then return 'c' end
-    return 'r' .. known
-  end
-  local rest = operation == CLAIM and '?' .. owner or fingerprint .. body
-  call('SET', name, pack('<d', now + life * 1000) .. rest, 'PX', life)
-  return '1'
+  return first or 0
 end
 
--- Makes what is not there, saying nothing: a row of zeros, a log with one entry of long ago, holds with
--- one that has expired. While a slot moves, a call needs all its keys in one place.
-local function create(name, letter, blank)
+-- How many of the row's limits held the id.
+local function releaseRow(rule, besides, id)
+  local released = 0
+  for j, beside in pairs(besides) do
+    if rule.limits[j].kind == CONCURRENCY then
+      if beside:expiryOf(id) > now then released = released + 1 end
+      beside:remove(id)
+    end
+  end
+  return released
+end
+
+-- What it says for each item, or of the row; and how many of KEYS were used.
+local function changeRow(code, at, text, items, key)
+  local rule, rowKey = rules[stream[at]], KEYS[key + 1]
+  local w, besides = open(rule, call('GET', rowKey)), nil
+  besides, key = besidesOf(rule, w, key + 1)
+  restartIfAhead(rule, w, besides, rowKey)
+  if code == RENEW then return { renewRow(rule, besides, ARGV[text]) }, key end
+  if code == RELEASE then return { releaseRow(rule, besides, ARGV[text]) }, key end
+  if code == RESET_ROW then
+    local used = resetRow(rule, w, besides)
+    if used > 0 then w.last = max(w.last, now) end
+    if w.found then save(rule, rowKey, w, besides) end
+    return { used > 0 and 1 or 0 }, key
+  end
+  local said, dirty = {}, false
+  for i = 1, items do
+    local item = at + 2 + ITEM_WIDTH * (i - 1)
+    local limit = rule.limits[stream[item]]
+    said[i] = ifChanged(w, limit, function() return changeLimit(code, w, besides, limit, item) end)
+    if said[i] > 0 then dirty = true end
+  end
+  if dirty then
+    w.last = max(w.last, now)
+    save(rule, rowKey, w, besides)
+  end
+  return said, key
+end
+
+-- Creates a key that does not exist: a row of zeros, a log with one entry of long ago, holds with one that has
+-- expired. While a slot moves, a call needs all its keys in one place.
+local function create(name, kind, blank)
   if call('EXISTS', name) == 1 then return end
-  if letter == 'e' then call('RPUSH', name, pack('<dd', 0, 0))
-  elseif letter == 'c' then call('ZADD', name, 0, '')
+  if kind == 'e' then call('RPUSH', name, pack('<dd', 0, 0))
+  elseif kind == 'c' then call('ZADD', name, 0, '')
   else call('SET', name, blank) end
   call('PEXPIRE', name, GRACE / 1000)
 end
 
-while at <= streamEnd do
-  local operation, rule, text, count = stream[at], rules[stream[at + 1]], stream[at + 2], stream[at + 3]
-  at = at + 4
-  key = key + 1
-  if operation == BEAT then
-    local name, id = KEYS[key], ARGV[text]
-    call('ZADD', name, format('%.0f', now), id)
-    call('ZREMRANGEBYSCORE', name, '-inf', format('%.0f', now - 7000000))
-    call('ZREMRANGEBYSCORE', name, format('(%.0f', now + GRACE), '+inf')
-    call('PEXPIRE', name, 60000)
-    answer(call('ZCARD', name))
-  elseif operation == CREATE then
-    create(KEYS[key], ARGV[text], ARGV[text + 1])
-    answer(0)
-  elseif operation >= CLAIM then
-    answer(record(operation, KEYS[key], ARGV[text], tonumber(ARGV[text + 1]), ARGV[text + 2], ARGV[text + 3]))
-  else
-    local rowKey = KEYS[key]
-    local w, besides = open(rule, call('GET', rowKey)), nil
-    besides, key = besidesOf(rule, w, key)
-    restartIfAhead(rule, w, besides, rowKey)
-    local dirty = false
-    if operation == RESET then
-      local used = resetRow(rule, w, besides)
-      dirty = w.found
-      if used > 0 then w.last = max(w.last, now) end
-      answer(used > 0 and 1 or 0)
-    elseif operation == RENEW then
-      local first
-      for j, beside in pairs(besides) do
-        if rule.limits[j].kind == 4 then
-          local expiry = renewHold(rule.limits[j], now, beside, ARGV[text])
-          if not first or expiry < first then first = expiry end
-          if expiry > 0 then call('PEXPIRE', beside.key, ceil((beside:lastExpiry() - now + GRACE) / 1000)) end
-        end
-      end
-      answer(first or 0)
-    elseif operation == RELEASE then
-      local released = 0
-      for j, beside in pairs(besides) do
-        if rule.limits[j].kind == 4 then
-          if beside:expiryOf(ARGV[text]) > now then released = released + 1 end
-          beside:remove(ARGV[text])
-        end
-      end
-      answer(released)
-    else
-      for _ = 1, count do
-        local j = stream[at]
-        local limit = rule.limits[j]
-        local changed = ifChanged(w, limit, function() return change(operation, w, besides, limit, j, at) end)
-        if changed > 0 then dirty = true end
-        answer(changed)
-        at = at + ITEM
-      end
-    end
-    if dirty then
-      if operation ~= RESET then w.last = max(w.last, now) end
-      save(rule, rowKey, w, besides)
-    end
-  end
+-- How many instances beat in the last few seconds, this one included.
+local function beat(name, id)
+  call('ZADD', name, format('%.0f', now), id)
+  call('ZREMRANGEBYSCORE', name, '-inf', format('%.0f', now - 7000000))
+  call('ZREMRANGEBYSCORE', name, format('(%.0f', now + GRACE), '+inf')
+  call('PEXPIRE', name, 60000)
+  return call('ZCARD', name)
 end
-reply[1] = stepped and -now or now
-return reply
+
+local function changeRecord(code, name, text)
+  local owner, life, fingerprint, body = unpack(ARGV, text, text + 3)
+  local known = recordOf(name)
+  local mine = known and sub(known, 9) == '?' .. owner
+  if code == UNCLAIM then
+    if mine then call('DEL', name) end
+    return '1'
+  end
+  if known and not mine then return letterOf(known, fingerprint) end
+  local rest = code == CLAIM and '?' .. owner or fingerprint .. body
+  call('SET', name, pack('<d', now + life * 1000) .. rest, 'PX', life)
+  return '1'
+end
+
+return function(code, at, text, items, key)
+  local letter, numbers = '1', {}
+  if code < CREATE then
+    numbers, key = changeRow(code, at, text, items, key)
+  else
+    key = key + 1
+    if code == BEAT then numbers = { beat(KEYS[key], ARGV[text]) }
+    elseif code == CREATE then create(KEYS[key], ARGV[text], ARGV[text + 1])
+    else letter = changeRecord(code, KEYS[key], text) end
+  end
+  texts[size + 1] = pack('<' .. rep('d', #numbers), unpack(numbers))
+  letters[said + 1], letters[said + 2] = letter, #numbers > 0 and 'v' or '-'
+  return key
+end

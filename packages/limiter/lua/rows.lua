@@ -1,3 +1,4 @@
+-- How rows are read and written. KEYS, ARGV and the reply: see start.lua.
 -- Rows as they are kept in Redis: one string for all limits of one rule and one subject value,
 --   1t60000000=10,f3600000000;-  then doubles: expires, birth, last, taken, and each column's numbers.
 -- The text names the columns: a letter for the algorithm, the window, of buckets the amount that they
@@ -9,6 +10,9 @@
 --   birth    the earliest time that wrote it: a receipt from before is worth nothing
 --   last     the latest time that wrote it, which matters to buckets only
 --   taken    all that was ever taken, for telling whose part of it is how large
+-- A calendar column's window has no number of microseconds: a month of 32 days, which is longer than any.
+local LONGEST_MONTH = 2764800000000
+
 local format, gmatch, match = string.format, string.gmatch, string.match
 
 local function isWhole(window, amount) return window - floor(window / amount) * amount == 0 end
@@ -20,7 +24,7 @@ local SIZES = { f = 2, s = 3, e = 2, c = 0 }
 local function setLead(rule, leased)
   for j = 1, rule.count do
     local limit = rule.limits[j]
-    if limit.kind == 3 then limit.lead = leased and leadOf(limit.window) or 0 end
+    if limit.kind == SLIDING_LOG then limit.lead = leased and leadOf(limit.window) or 0 end
   end
 end
 
@@ -29,7 +33,7 @@ local function settleExtra(extra, w)
   if not extra.amount then return end
   local numbers = extra.numbers
   local row = { numbers[1], extra.count == 2 and numbers[2] or 0, extra.amount, w.last }
-  settleLeases(row, 0, limitNumbers(0, extra.amount, extra.window, 1, false), w.lease, now)
+  settleLeases(row, 0, limitNumbers(BUCKET, extra.amount, extra.window, 1, false), w.lease, now)
   numbers[1] = row[1]
   if extra.count == 2 then numbers[2] = row[2] end
 end
@@ -70,7 +74,7 @@ local function open(rule, value)
     local bare, amount = match(name, '^([^=]+)=?(%d*)$')
     amount = tonumber(amount)
     if amount then hasBucket = true end
-    local window = tonumber(match(bare, '^%a(%d+)')) or 2764800000000
+    local window = tonumber(match(bare, '^%a(%d+)')) or LONGEST_MONTH
     local count = amount and (isWhole(window, amount) and 1 or 2) or SIZES[sub(bare, 1, 1)]
     local numbers = { read('<' .. rep('d', count), value, p) }
     p = numbers[count + 1]
@@ -79,8 +83,8 @@ local function open(rule, value)
       local at = rule.limits[j].at
       for i = 1, count do row[at + i] = numbers[i] end
       if amount then
-        if count == 1 then row[at + 2] = 0 end
-        row[at + 3] = numbers[1] == 0 and 0 or amount
+        if count == 1 then row[at + F + 1] = 0 end
+        row[at + AMOUNT + 1] = numbers[1] == 0 and 0 or amount
       end
     elseif count > 0 then
       extras[#extras + 1] =
@@ -99,7 +103,7 @@ local function open(rule, value)
   w.written = w.last
   if not hasBucket then w.last = 0 end
   for j = 1, rule.count do
-    if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
+    if rule.limits[j].kind == BUCKET then row[rule.limits[j].at + LAST + 1] = w.last end
   end
   if w.lease then
     for j = 1, rule.count do settleLeases(row, rule.limits[j].at, rule.limits[j], w.lease, now) end
@@ -134,13 +138,13 @@ local function save(rule, key, w, besides)
   for j = 1, rule.count do
     local limit, at = rule.limits[j], rule.limits[j].at
     names[j] = w.names[j]
-    if limit.kind == 3 then hasLog = true end
-    if limit.kind == 0 then
-      local amount = w.row[at + 3]
+    if limit.kind == SLIDING_LOG then hasLog = true end
+    if limit.kind == BUCKET then
+      local amount = w.row[at + AMOUNT + 1]
       if amount == 0 then amount = limit.amount end
       names[j] = format('%s=%d', names[j], amount)
-      put(w.row[at + 1])
-      if not isWhole(limit.window, amount) then put(w.row[at + 2]) end
+      put(w.row[at + T + 1])
+      if not isWhole(limit.window, amount) then put(w.row[at + F + 1]) end
     else
       for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
     end

@@ -1,14 +1,16 @@
+-- What few calls need: transactions with other rows than plain.lua knows, idempotency records, and leases.
+-- KEYS, ARGV and the reply: see start.lua. Verdicts are in `out`, VERDICT_WIDTH numbers for each limit.
 local out, opened, besidesAt, keysAt = {}, {}, {}, {}
 
 local function takeAll(rule, w, besides, rowKey, cost, hold, o)
   local taken = false
   for j = 1, rule.count do
-    local at = o + (j - 1) * WIDTH
-    if out[at + 1] == 0 then
+    local at = o + (j - 1) * VERDICT_WIDTH
+    if out[at + STATUS + 1] == YES then
       local limit = rule.limits[j]
-      out[at + 7] = w.sums[j]
+      out[at + GIVEN_BACK + 1] = w.sums[j]
       take(w.row, limit.at, limit, cost, now, out, at, besides[j], hold)
-      if w.lease and limit.kind == 0 then noteLeasesOut(limit, leasedOut(w.lease), out, at) end
+      if w.lease and limit.kind == BUCKET then noteLeasesOut(limit, leasedOut(w.lease), out, at) end
       taken = true
     end
   end
@@ -22,18 +24,20 @@ end
 local function keepLonger(rule, w, besides, rowKey)
   if not w.found then return end
   for j = 1, rule.count do
-    local limit, amount = rule.limits[j], w.row[rule.limits[j].at + 3]
-    if limit.kind == 0 and amount ~= 0 and amount ~= limit.amount then
+    local limit, amount = rule.limits[j], w.row[rule.limits[j].at + AMOUNT + 1]
+    if limit.kind == BUCKET and amount ~= 0 and amount ~= limit.amount then
       if goesAt(rule, w, besides) + GRACE > w.expires then save(rule, rowKey, w, besides) end
       return
     end
   end
 end
 
+-- `hold` is the hold's id; empty if there is none.
 local function decideWide(at, n, dry, hold, key)
-  local allowed, other, o = true, false, 0
+  local allowed, other, o, pair = true, false, 0, at
   for i = 1, n do
-    local rule, cost = rules[stream[at + 2 * i]], stream[at + 2 * i + 1]
+    local rule, cost = rules[stream[pair]], stream[pair + 1]
+    pair = pair + 2
     keysAt[i] = key + 1
     local w = open(rule, call('GET', KEYS[key + 1]))
     local besides
@@ -42,27 +46,29 @@ local function decideWide(at, n, dry, hold, key)
     opened[i], besidesAt[i] = w, besides
     for j = 1, rule.count do
       local limit = rule.limits[j]
-      for p = 2, WIDTH do out[o + p] = 0 end
+      for p = 2, VERDICT_WIDTH do out[o + p] = 0 end
       decide(w.row, limit.at, limit, cost, now, out, o, besides[j], hold)
-      if w.lease and limit.kind == 0 and out[o + 1] == 1 then
-        out[o + 4] = leasedGoAt(w.row, limit.at, limit, w.lease, cost, now)
+      local status = out[o + STATUS + 1]
+      if w.lease and limit.kind == BUCKET and status == NOT_NOW then
+        out[o + GO_AT + 1] = leasedGoAt(w.row, limit.at, limit, w.lease, cost, now)
       end
-      if out[o + 1] == 3 then other = true end
-      if out[o + 1] ~= 0 and not rule.shadow then allowed = false end
-      o = o + WIDTH
+      if status == OTHER_BOUNDS then other = true end
+      if status ~= YES and not rule.shadow then allowed = false end
+      o = o + VERDICT_WIDTH
     end
   end
-  o = 0
+  o, pair = 0, at
   for i = 1, n do
-    local rule, rowKey = rules[stream[at + 2 * i]], KEYS[keysAt[i]]
+    local rule, cost, rowKey = rules[stream[pair]], stream[pair + 1], KEYS[keysAt[i]]
+    pair = pair + 2
     if other or dry then
       -- Nothing is written.
     elseif allowed then
-      takeAll(rule, opened[i], besidesAt[i], rowKey, stream[at + 2 * i + 1], hold, o)
+      takeAll(rule, opened[i], besidesAt[i], rowKey, cost, hold, o)
     else
       keepLonger(rule, opened[i], besidesAt[i], rowKey)
     end
-    local width = rule.count * WIDTH
+    local width = rule.count * VERDICT_WIDTH
     texts[size + i] = pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
     letters[said + 1 + i] = 'v'
     o = o + width
@@ -79,10 +85,10 @@ local function runOfServer()
   return run
 end
 
--- Of one lease: its period, the row's birth, the server's run, when it was granted, then how many of it were
--- spent and how many are given back. What the row does not know of changes nothing.
+-- A report: of which lease it is (its period, the row's birth, the server's run, when it was granted), how many
+-- were spent and how many are given back. What the row does not know of changes nothing.
 local function hear(rule, w, besides, at)
-  local period, birth, from, grantedAt, spent, back = unpack(stream, at, at + 5)
+  local period, birth, from, grantedAt, spent, back = unpack(stream, at, at + REPORT_WIDTH - 1)
   if not w.found or birth ~= w.birth or from ~= runOfServer() then return false end
   if not w.lease or not reportLease(w.lease, period, spent + back) then return false end
   if back > 0 then
@@ -99,16 +105,16 @@ end
 local function leasableOf(rule, w, besides, want)
   local n = want
   for j = 1, rule.count do
-    local limit = rule.limits[j]
-    decide(w.row, limit.at, limit, 1, now, out, (j - 1) * WIDTH, besides[j], '')
-    n = leasable(limit, out[(j - 1) * WIDTH + 2], w.lease, n)
+    local limit, o = rule.limits[j], (j - 1) * VERDICT_WIDTH
+    decide(w.row, limit.at, limit, 1, now, out, o, besides[j], '')
+    n = leasable(limit, out[o + REMAINING + 1], w.lease, n)
   end
   return n < 2 and 0 or n
 end
 
 -- Reports, then a grant of at most `want`: the same taken from every limit.
 local function leaseOne(at, reports, want, key)
-  local rule, rowKey = rules[stream[at + 2]], KEYS[key + 1]
+  local rule, rowKey = rules[stream[at]], KEYS[key + 1]
   local w = open(rule, call('GET', rowKey))
   local besides
   besides, key = besidesOf(rule, w, key + 1)
@@ -116,17 +122,17 @@ local function leaseOne(at, reports, want, key)
   -- It will be asked again with other bounds, reports and all: nothing is heard yet.
   for j = 1, rule.count do
     decide(w.row, rule.limits[j].at, rule.limits[j], 1, now, out, 0, besides[j], '')
-    if out[1] == 3 then
+    if out[STATUS + 1] == OTHER_BOUNDS then
       texts[size + 1], letters[said + 1], letters[said + 2] = '', 'b', '-'
       return key
     end
   end
   local dirty = false
-  for i = 1, reports do
-    if hear(rule, w, besides, at + 4 + 6 * (i - 1)) then dirty = true end
+  for i = 0, reports - 1 do
+    if hear(rule, w, besides, at + 2 + REPORT_WIDTH * i) then dirty = true end
   end
   local ends = 0
-  for i = 1, rule.count * WIDTH do out[i] = 0 end
+  for i = 1, rule.count * VERDICT_WIDTH do out[i] = 0 end
   if not w.lease then
     w.lease = { 0, 0, 0 }
     clearLeases(w.lease, now)
@@ -136,12 +142,12 @@ local function leaseOne(at, reports, want, key)
   if n > 0 then
     ends = noteLease(w.lease, n)
     for j = 1, rule.count do
-      local limit, o = rule.limits[j], (j - 1) * WIDTH
+      local limit, o = rule.limits[j], (j - 1) * VERDICT_WIDTH
       decide(w.row, limit.at, limit, n, now, out, o, besides[j], '')
-      out[o + 7] = w.sums[j]
+      out[o + GIVEN_BACK + 1] = w.sums[j]
       take(w.row, limit.at, limit, n, now, out, o, besides[j], '')
-      ends = leaseEnd(limit, out[o + 5], ends)
-      if limit.kind == 0 then noteLeasesOut(limit, leasedOut(w.lease), out, o) end
+      ends = leaseEnd(limit, out[o + MARK + 1], ends)
+      if limit.kind == BUCKET then noteLeasesOut(limit, leasedOut(w.lease), out, o) end
     end
     w.birth = min(w.birth, now)
     w.taken = w.taken + n
@@ -150,41 +156,44 @@ local function leaseOne(at, reports, want, key)
     w.last = max(w.last, now)
     save(rule, rowKey, w, besides)
   end
-  texts[size + 1] = pack('<ddddddd' .. rep('d', rule.count * WIDTH), n, w.lease[1], w.birth, runOfServer(), ends,
-    leasedOut(w.lease), w.taken, unpack(out, 1, rule.count * WIDTH))
+  local period = w.lease[1]
+  texts[size + 1] = pack('<' .. rep('d', LEASE_REPLY_WIDTH + rule.count * VERDICT_WIDTH), n, period, w.birth,
+    runOfServer(), ends, leasedOut(w.lease), w.taken, unpack(out, 1, rule.count * VERDICT_WIDTH))
   letters[said + 1], letters[said + 2] = '1', 'v'
   return key
 end
 
--- A record: its end, the fingerprint of the request, the answer; or a claim, see change.lua.
-return function(at, n, dry, hold, once, key)
-  if dry == 2 then return leaseOne(at, hold, once, key) end
-  if once == 0 then return decideWide(at, n, dry, hold, key) end
+-- A transaction with an idempotency key.
+local function decideOnce(at, n, hold, once, key)
   local record, fingerprint, description = KEYS[key + 1], ARGV[once], ARGV[once + 1]
   key = key + 1
-  local known = call('GET', record)
-  -- One that a clock wrote which has since stepped back is not believed.
-  local ends = known and read('<d', known) or 0
-  if ends > now and ends <= now + 300000000 + GRACE then
+  local known = recordOf(record)
+  if known then
     for i = 1, n do
       local _
       texts[size + i], letters[said + 1 + i] = '', '-'
-      _, key = besidesOf(rules[stream[at + 2 * i]], { row = {} }, key + 1)
+      _, key = besidesOf(rules[stream[at + 2 * i - 2]], { row = {} }, key + 1)
     end
-    local letter = 'c'
-    if sub(known, 9, 9) == '?' then letter = 'p'
-    elseif sub(known, 9, 8 + #fingerprint) == fingerprint then
-      letter = 'r'
-      records[#records + 1] = known
-    end
-    letters[said + 1] = letter
+    letters[said + 1] = letterOf(known, fingerprint)
     return key
   end
   key = decideWide(at, n, false, hold, key)
   if letters[said + 1] == '1' then
     local answer = table.concat(texts, '', size + 1, size + n)
-    local value = pack('<d', now + 300000000) .. fingerprint .. pack('<dI4', now, #description) .. description .. answer
-    call('SET', record, value, 'PX', 300000)
+    local value = pack('<d', now + RECORD_US) .. fingerprint .. pack('<dI4', now, #description) .. description .. answer
+    call('SET', record, value, 'PX', RECORD_MS)
   end
   return key
+end
+
+local changing
+return function(code, at, n, one, two, key)
+  if code <= LOOK then
+    local hold = one > 0 and ARGV[one] or ''
+    if two > 0 then return decideOnce(at, n, hold, two, key) end
+    return decideWide(at, n, code == LOOK, hold, key)
+  end
+  if code == LEASE then return leaseOne(at, one, two, key) end
+  changing = changing or change()
+  return changing(code, at, one, two, key)
 end

@@ -16,7 +16,14 @@ import {
   wholeNumber,
 } from './request.js'
 import { differences, type Settlement } from './reservation.js'
-import { costOf, type HoldPlace, type LimitChange, type Undone } from './stores/store.js'
+import {
+  type Grant,
+  type HoldOperation,
+  type Operation,
+  together,
+  type Undone,
+} from './stores/operation.js'
+import { costOf } from './stores/transaction.js'
 
 /** A hold with the decision that took it, or its id with the request it was taken for. */
 export type HoldOrRequest<Scope extends string = string> =
@@ -33,50 +40,45 @@ export class Changes {
   /** Gives back what a receipt is for: all that is left of it, a number of requests, or amounts by unit. */
   async refund(receipt: Receipt, amount?: number | Units): Promise<Units | Undone> {
     if (receipt.isOutcomeUnknown) return 'unknown'
-    const now = this.#decider.now()
-    const amounts = amount === undefined ? receipt.left : unitsOf(amount)
     const { left } = receipt
-    const returns = receipt.redeem(amounts, this.#decider.inForceAt(now))
-    const given = await this.#decider.store.refund(returns, now)
-    if (Array.isArray(given)) return byUnit(returns, given)
-    receipt.undone(given, left)
-    return given
+    const amounts = amount === undefined ? left : unitsOf(amount)
+    const refunds = receipt.redeem(amounts, this.#decider.inForceAt(this.#decider.now()))
+    const { undone, amounts: given } = await this.#change(refunds)
+    if (undone === null) return byUnit(refunds, given)
+    receipt.undone(undone, left)
+    return undone
   }
 
   /** Gives a subject the cost of a request, at most what is used. */
   async grant(request: Request): Promise<Units | Undone> {
     const { transaction } = this.#decider.prepare(request)
-    const changes: LimitChange[] = transaction.rules.flatMap((rule, i) => {
+    const grants: Grant[] = transaction.rules.flatMap((rule, i) => {
       const [value, amount] = [transaction.values[i]!, costOf(transaction, i)]
-      return rule.limits.map((limit) => ({ rule, limit, value, amount }))
+      return rule.limits.map((limit) => ({ kind: 'grant', rule, limit, value, amount }))
     })
-    const given = await this.#decider.store.grant(changes, transaction.now)
-    return Array.isArray(given) ? byUnit(changes, given) : given
+    const { undone, amounts } = await this.#change(grants)
+    return undone ?? byUnit(grants, amounts)
   }
 
   /** Corrects what a receipt is for to what was used: gives back the rest, or takes more. */
   async settle(receipt: Receipt, used: Units): Promise<Settlement | Undone> {
     readUnits(used, 0)
     if (receipt.isOutcomeUnknown) return 'unknown'
-    const { store } = this.#decider
     const { left } = receipt
     const { less, more } = differences(left, used)
-    const now = this.#decider.now()
-    const inForce = this.#decider.inForceAt(now)
-    const returns = receipt.redeem(less, inForce)
-    const given = returns.length === 0 ? [] : await store.refund(returns, now)
-    if (!Array.isArray(given)) {
-      receipt.undone(given, left)
-      return given
+    const inForce = this.#decider.inForceAt(this.#decider.now())
+    const refunds = receipt.redeem(less, inForce)
+    const charges = receipt.charges(more, inForce)
+    // If a part was done, it is settled: what was not taken is not asked for again.
+    const { undone, amounts } = await this.#change([...refunds, ...charges])
+    if (undone !== null) {
+      receipt.undone(undone, left)
+      return undone
     }
-    const givenBack = byUnit(returns, given)
-    const charges = receipt.changes(more, inForce)
-    const charged = charges.length === 0 ? [] : await store.charge(charges, now)
-    if (Array.isArray(charged)) return { givenBack, taken: byUnit(charges, charged) }
-    // A part was given back, so it is settled: what was not taken is not asked for again.
-    if (charged === 'not_done' && returns.length > 0) return { givenBack, taken: {} }
-    receipt.undone(charged, left)
-    return charged
+    return {
+      givenBack: byUnit(refunds, amounts.slice(0, refunds.length)),
+      taken: byUnit(charges, amounts.slice(refunds.length)),
+    }
   }
 
   /** Gives back all that a subject has used, of every rule or of the one named; how many counters were in use. */
@@ -86,13 +88,14 @@ export class Changes {
     if (family !== undefined && !rules.families.has(family))
       throw badRequest('rule', `is ${JSON.stringify(rule)}; expected the name of a rule`)
     const asked = this.#decider.read({ subject })
-    const rows = [...rules.families.values()].flatMap((candidate) => {
+    const resets = [...rules.families.values()].flatMap((candidate): Operation[] => {
       const index = asked.scopes.indexOf(candidate.scope)
       if (index < 0 || index >= asked.count) return []
       if (family !== undefined && candidate.name !== family) return []
-      return [{ family: candidate, value: asked.counted[index]! }]
+      return [{ kind: 'reset', family: candidate, value: asked.counted[index]! }]
     })
-    return this.#decider.store.reset(rows, this.#decider.now())
+    const { undone, amounts } = await this.#change(resets)
+    return undone ?? amounts.filter((used) => used > 0).length
   }
 
   /**
@@ -101,24 +104,42 @@ export class Changes {
    */
   async renew(hold: HoldOrRequest): Promise<number | null | Undone> {
     const now = this.#decider.now()
-    const expiry = await this.#decider.store.renew(this.placeOf(hold), now)
+    const expiry = await this.renewNow(hold)
     if (typeof expiry === 'number') return expiry === 0 ? null : Math.floor(expiry / 1000)
     const known = hold instanceof HoldTicket ? hold.expiresAtMs : 0
     return known > now / 1000 ? known : expiry
   }
 
-  /** Whether anything was held. */
-  async release(hold: HoldOrRequest): Promise<boolean | Undone> {
-    return this.#decider.store.release(this.placeOf(hold), this.#decider.now())
+  /** Its new expiry in microseconds, the earliest of its limits'; 0 if it has been lost. */
+  async renewNow(hold: HoldOrRequest): Promise<number | Undone> {
+    const { undone, amounts } = await this.#change(this.#ofHold('renew', hold))
+    return undone ?? (amounts.length === 0 ? 0 : Math.min(...amounts))
   }
 
-  placeOf(hold: HoldOrRequest): HoldPlace {
+  /** Whether anything was held. */
+  async release(hold: HoldOrRequest): Promise<boolean | Undone> {
+    const { undone, amounts } = await this.#change(this.#ofHold('release', hold))
+    return undone ?? amounts.some((released) => released > 0)
+  }
+
+  async #change(operations: readonly Operation[]) {
+    if (operations.length === 0) return together([])
+    return together(await this.#decider.store.change(operations, this.#decider.moment()))
+  }
+
+  #ofHold(kind: HoldOperation['kind'], hold: HoldOrRequest): HoldOperation[] {
+    const { id, rows, isDegraded } = this.placeOf(hold)
+    return rows.map((row) => ({ kind, ...row, holdId: id, isLocal: isDegraded }))
+  }
+
+  /** Which rows hold an id. */
+  placeOf(hold: HoldOrRequest): Pick<HoldTicket, 'id' | 'rows' | 'isDegraded'> {
     if (hold instanceof HoldTicket) return hold
     requireRequest(hold)
     const id = shortText('holdId', hold.holdId)
     const { rules, values } = this.#decider.prepare(hold).transaction
     const rows = rules.map((rule, i) => ({ rule, value: values[i]! }))
-    return { id, rows: rows.filter(({ rule }) => rule.hasHolds) }
+    return { id, rows: rows.filter(({ rule }) => rule.hasHolds), isDegraded: false }
   }
 }
 

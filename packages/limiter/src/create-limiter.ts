@@ -74,7 +74,7 @@ function build(rules: RuleSet, { store, clock }: Parts): Limiter {
     throw new SluiceError('invalid_options', `clock is ${quote(clock)}; expected a function`, {
       field: 'clock',
     })
-  if (store !== undefined && typeof store?.consume !== 'function')
+  if (store !== undefined && typeof store?.decide !== 'function')
     throw new SluiceError(
       'invalid_options',
       `store is ${quote(store)}; expected one such as memoryStore()`,

@@ -1,5 +1,5 @@
 /**
- * The life of a decision: request → rules that apply → one transaction → verdicts → decision. Whatever
+ * The life of a decision: request → rules that apply → one transaction → answer → decision. What
  * the store answers at once is decided without a promise. Hot code: what is read again and again is
  * kept, and nothing is allocated before the transaction.
  */
@@ -10,22 +10,21 @@ import type { State } from './decision.js'
 import { DecisionRecord } from './decision-record.js'
 import { SluiceError } from './errors.js'
 import { CheckedRequest, type Request } from './request.js'
+import { listedTransaction, transactionOf } from './request-transaction.js'
 import type { CompiledRule } from './rules/compiled-rule.js'
 import type { Entry } from './rules/rule.js'
 import type { RuleSet } from './rules/rule-set.js'
 import { carryEffect } from './rules/succession.js'
 import { drain, type Slices } from './slices.js'
+import { Answer } from './stores/answer.js'
 import {
-  ALLOWED,
-  type Answer,
+  type Awaitable,
   IdempotencyConflict,
   IdempotencyInProgress,
   type Store,
-  type Transaction,
-  type Verdicts,
 } from './stores/store.js'
+import type { Moment, Transaction } from './stores/transaction.js'
 import { top, topLimit } from './top-limit.js'
-import { nothingOf, transactionOf } from './transaction.js'
 import { WarningMemory } from './warning-memory.js'
 
 export class Decider {
@@ -80,6 +79,15 @@ export class Decider {
     return microseconds(this.#clock())
   }
 
+  /** Now, and by when the store must have answered. */
+  moment(): Moment {
+    return { now: this.now(), deadline: this.#deadline() }
+  }
+
+  #deadline(): number {
+    return this.store.deadline?.() ?? Number.POSITIVE_INFINITY
+  }
+
   /** The checked request; good until the next one is read. */
   read(request: Request): CheckedRequest {
     if (this.isClosed) throw new SluiceError('closed', 'the limiter was closed')
@@ -90,9 +98,12 @@ export class Decider {
   /** What a request would ask of the store, without asking. */
   prepare(request: Request): { transaction: Transaction; asked: CheckedRequest } {
     const asked = this.read(request)
-    const now = this.now()
-    const matched = this.rules.match(asked, now)
-    return { transaction: transactionOf({ ...request, dryRun: true }, asked, matched, now), asked }
+    const moment = this.moment()
+    const matched = this.rules.match(asked, moment.now)
+    return {
+      transaction: transactionOf({ ...request, dryRun: true }, asked, matched, moment),
+      asked,
+    }
   }
 
   /** What has become of the rules of an earlier decision. */
@@ -100,48 +111,48 @@ export class Decider {
     return (rule, value) => this.rules.inForce(rule, value, now)
   }
 
-  decide(request: Request): Answer<DecisionRecord> {
+  decide(request: Request): Awaitable<DecisionRecord> {
     const asked = this.read(request)
     if (request.signal !== undefined) request.signal.throwIfAborted()
     const rules = this.rules
-    const now = this.now()
+    const moment = this.moment()
+    const { now } = moment
     if (rules.hasLists) {
       const listed = this.#listed(asked, now)
       if (listed !== null) return listed
     }
     const matched = rules.match(asked, now)
-    const transaction = transactionOf(request, asked, matched, now)
+    const transaction = transactionOf(request, asked, matched, moment)
     if (matched.length === 0)
-      return new DecisionRecord(transaction, [1, now, 0], -1, 0, 'normal', null)
-    const verdicts =
+      return new DecisionRecord(Answer.open(transaction, now, true), -1, 0, 'normal', null)
+    const answer =
       transaction.idempotency === null
-        ? this.store.consume(transaction)
-        : this.#consumeOnce(transaction)
-    if (isVerdicts(verdicts)) return this.#conclude(transaction, verdicts)
-    return verdicts.then((v) => this.#conclude(transaction, v))
+        ? this.store.decide(transaction)
+        : this.#decideOnce(transaction)
+    if (answer instanceof Answer) return this.#conclude(answer)
+    return answer.then((later) => this.#conclude(later))
   }
 
-  #consumeOnce(transaction: Transaction): Answer<Verdicts> {
+  #decideOnce(transaction: Transaction): Awaitable<Answer> {
     try {
-      const answer = this.store.consume(transaction)
-      return isVerdicts(answer) ? answer : answer.catch(refuseConflict)
+      const answer = this.store.decide(transaction)
+      return answer instanceof Answer ? answer : answer.catch(refuseConflict)
     } catch (error) {
       return refuseConflict(error)
     }
   }
 
-  #conclude(transaction: Transaction, verdicts: Verdicts): DecisionRecord {
-    const { rules, values } = transaction.replayOf ?? transaction
-    topLimit(rules, verdicts)
-    const { rule, at } = top
+  #conclude(answer: Answer): DecisionRecord {
+    topLimit(answer)
+    const { rule, limit } = top
     let state: State = 'normal'
-    if (verdicts[ALLOWED] !== 1) state = 'throttled'
+    if (!answer.allowed) state = 'throttled'
     else if (rule >= 0) {
-      const { dryRun } = transaction
+      const { rules, values, dryRun } = answer.transaction
       const { family } = rules[rule]!
       if (this.#warnings.warns(family, values[rule]!, top.left, dryRun)) state = 'warning'
     }
-    return new DecisionRecord(transaction, verdicts, rule, at, state, null)
+    return new DecisionRecord(answer, rule, limit, state, null)
   }
 
   /** A block refuses before anything else; an exemption lets through all rules. */
@@ -159,18 +170,13 @@ export class Decider {
           now,
         )
         if (entry === null) continue
-        const transaction = nothingOf(value, now)
-        if (list === blocks)
-          return new DecisionRecord(transaction, [0, now, 0], -1, 0, 'throttled', entry)
-        return new DecisionRecord(transaction, [1, now, 0], -1, 0, 'normal', entry)
+        const isBlocked = list === blocks
+        const answer = Answer.open(listedTransaction(value, now), now, !isBlocked)
+        return new DecisionRecord(answer, -1, 0, isBlocked ? 'throttled' : 'normal', entry)
       }
     }
     return null
   }
-}
-
-function isVerdicts(answer: Answer<Verdicts>): answer is Verdicts {
-  return Array.isArray(answer)
 }
 
 function refuseConflict(error: unknown): never {

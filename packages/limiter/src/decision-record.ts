@@ -3,110 +3,87 @@
  * not pay for what nobody reads.
  */
 import { CONCURRENCY } from './algorithms/limit-numbers.js'
-import {
-  GO_AT,
-  MARK,
-  NEVER,
-  REMAINING,
-  RESET_AT,
-  SHUT,
-  STATUS,
-  UNCOUNTED,
-  VERDICT_WIDTH,
-  YES,
-} from './algorithms/verdict.js'
 import type { Answered, DecisionField, LimitDecision, Reason, State } from './decision.js'
 import { describe } from './describe.js'
 import { HoldTicket } from './hold-ticket.js'
 import { type HeaderFamily, headersOf } from './http/headers.js'
 import { problemOf } from './http/problem.js'
 import { Receipt } from './receipt.js'
-import type { CompiledRule } from './rules/compiled-rule.js'
+import type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
 import type { Entry } from './rules/rule.js'
-import {
-  ALLOWED,
-  DECIDED_AT,
-  DEGRADED,
-  DEGRADED_REASONS,
-  type DegradedReason,
-  FIRST_VERDICT,
-  remainingIn,
-  type Transaction,
-  type Verdicts,
-  wasTaken,
-} from './stores/store.js'
-import { surplusAt } from './stores/surplus.js'
-import type { TopLimit } from './top-limit.js'
+import type { Answer, AnsweredLimit, DegradedReason } from './stores/answer.js'
+import type { Transaction } from './stores/transaction.js'
 
 export class DecisionRecord implements Answered {
   readonly allowed: boolean
   readonly state: State
-  /** @internal */ readonly verdicts: Verdicts
+  /** @internal */ readonly answer: Answer
   /** @internal The block or exemption that decided. */ readonly entry: Entry | null
-  /** @internal The rule of the top limit (-1: none), and where that limit's verdict stands. */
+  /** @internal The rule of the top limit (-1: none), and that limit's number in the answer. */
   readonly topRule: number
-  /** @internal */ readonly topAt: number
-  private readonly asked: Transaction
+  /** @internal */ readonly topIndex: number
   private limitList: readonly LimitDecision[] | null
 
   constructor(
-    asked: Transaction,
-    verdicts: Verdicts,
+    answer: Answer,
     topRule: number,
-    topAt: number,
+    topIndex: number,
     state: State,
     entry: Entry | null,
   ) {
-    this.allowed = verdicts[ALLOWED] === 1
+    this.allowed = answer.allowed
     this.state = state
-    this.verdicts = verdicts
+    this.answer = answer
     this.entry = entry
     this.topRule = topRule
-    this.topAt = topAt
-    this.asked = asked
+    this.topIndex = topIndex
     this.limitList = null
   }
 
   /** @internal For what is this decision and more. */
   get parts(): ConstructorParameters<typeof DecisionRecord> {
-    return [this.asked, this.verdicts, this.topRule, this.topAt, this.state, this.entry]
+    return [this.answer, this.topRule, this.topIndex, this.state, this.entry]
   }
 
   /** @internal What was asked of the store: of a replayed answer, then. */
   get transaction(): Transaction {
-    return this.asked.replayOf ?? this.asked
+    return this.answer.transaction
   }
 
   get replayed(): boolean {
-    return this.asked.replayOf !== null
+    return this.answer.isReplay
   }
 
   /** @internal */
-  get top(): TopLimit | null {
-    if (this.topRule < 0) return null
+  get top(): AnsweredLimit | null {
+    const { topRule: ruleIndex, topIndex: index, topLimit: limit } = this
+    if (limit === null) return null
     const { rules, values } = this.transaction
-    let at = FIRST_VERDICT
-    for (let i = 0; i < this.topRule; i++) at += rules[i]!.limits.length * VERDICT_WIDTH
-    const rule = rules[this.topRule]!
-    const limit = rule.limits[(this.topAt - at) / VERDICT_WIDTH]!
-    return { rule, limit, value: values[this.topRule]!, at: this.topAt }
+    return { rule: rules[ruleIndex]!, limit, value: values[ruleIndex]!, ruleIndex, index }
+  }
+
+  /** @internal The same limit alone, for hot code. */
+  get topLimit(): CompiledLimit | null {
+    const { topRule, topIndex } = this
+    if (topRule < 0) return null
+    return this.transaction.rules[topRule]!.limits[topIndex - this.answer.firstOf(topRule)]!
   }
 
   get limit(): number | null {
-    return this.top?.limit.numbers.burst ?? null
+    return this.topLimit?.numbers.burst ?? null
   }
 
   get used(): number | null {
     const { top } = this
-    return top === null ? null : usedOf(this.verdicts, top)
+    return top === null ? null : usedOf(this.answer, top)
   }
 
   get remaining(): number | null {
-    return this.topRule < 0 ? null : remainingOf(this.verdicts, this.topAt)
+    return this.topRule < 0 ? null : remainingOf(this.answer, this.topIndex)
   }
 
   get resetAtMs(): number | null {
-    return this.topRule < 0 ? null : milliseconds(this.verdicts[this.topAt + RESET_AT]!)
+    return this.topRule < 0 ? null : milliseconds(this.answer.resetAt(this.topIndex))
   }
 
   get rule(): string | null {
@@ -121,21 +98,20 @@ export class DecisionRecord implements Answered {
   get reason(): Reason | null {
     if (this.allowed) return null
     if (this.topRule < 0) return 'blocked'
-    const status = this.verdicts[this.topAt + STATUS]
-    if (status === SHUT) return 'store_down'
-    return status === NEVER ? 'too_expensive' : 'limited'
+    if (this.answer.isShut(this.topIndex)) return 'store_down'
+    return this.answer.isNever(this.topIndex) ? 'too_expensive' : 'limited'
   }
 
   get retryAfterMs(): number | null {
     if (this.allowed || this.topRule < 0) return null
-    return retryAfterMs(this.verdicts, this.topAt)
+    return retryAfterMs(this.answer, this.topIndex)
   }
 
   get delayMs(): number {
     if (!this.allowed) return 0
     let goAt = this.decidedAt
-    for (const { rule, at } of this.eachLimit()) {
-      if (!rule.shadow) goAt = Math.max(goAt, this.verdicts[at + GO_AT]!)
+    for (const { rule, index } of this.answer.each()) {
+      if (!rule.shadow) goAt = Math.max(goAt, this.answer.goAt(index))
     }
     return (goAt - this.decidedAt) / 1000
   }
@@ -150,21 +126,21 @@ export class DecisionRecord implements Answered {
   }
 
   get degraded(): boolean {
-    return this.verdicts[DEGRADED] !== 0
+    return this.answer.isDegraded
   }
 
   get degradedReason(): DegradedReason | null {
-    return DEGRADED_REASONS[this.verdicts[DEGRADED]! - 1] ?? null
+    return this.answer.degradedReason
   }
 
   get receipt(): Receipt | null {
-    return this.hasReceipt ? Receipt.of(this.transaction, this.verdicts) : null
+    return this.hasReceipt ? Receipt.of(this.answer) : null
   }
 
   /** @internal Something was taken, and is this instance's to give back. */
   get hasReceipt(): boolean {
     const { dryRun, rules, isForeign } = this.transaction
-    return this.allowed && !dryRun && rules.length > 0 && isForeign !== true
+    return this.allowed && !dryRun && rules.length > 0 && !isForeign
   }
 
   get hold(): HoldTicket | null {
@@ -172,10 +148,10 @@ export class DecisionRecord implements Answered {
     if (!this.allowed || holdId === '' || dryRun) return null
     const held = new Set<CompiledRule>()
     let expiry = Number.POSITIVE_INFINITY
-    for (const { rule, limit, at } of this.eachLimit()) {
-      if (limit.numbers.kind !== CONCURRENCY || !wasTaken(this.verdicts, at)) continue
+    for (const { rule, limit, index } of this.answer.each()) {
+      if (limit.numbers.kind !== CONCURRENCY || !this.answer.wasTaken(index)) continue
       held.add(rule)
-      expiry = Math.min(expiry, this.verdicts[at + MARK]!)
+      expiry = Math.min(expiry, this.answer.mark(index))
     }
     if (held.size === 0) return null
     const rows = rules
@@ -192,31 +168,18 @@ export class DecisionRecord implements Answered {
 
   /** @internal The time of the decision, in microseconds. */
   get decidedAt(): number {
-    return this.verdicts[DECIDED_AT]!
-  }
-
-  /** @internal */
-  *eachLimit(): IterableIterator<TopLimit> {
-    let at = FIRST_VERDICT
-    for (const [i, rule] of this.transaction.rules.entries()) {
-      for (const limit of rule.limits) {
-        yield { rule, limit, value: this.transaction.values[i]!, at }
-        at += VERDICT_WIDTH
-      }
-    }
+    return this.answer.decidedAt
   }
 
   private makeLimits(): LimitDecision[] {
+    const { answer } = this
     const { rules } = this.transaction
-    const verdicts = this.verdicts
     const made: LimitDecision[] = []
-    let at = FIRST_VERDICT
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]!
-      for (let j = 0; j < rule.limits.length; j++) {
-        const limit = rule.limits[j]!
-        const status = verdicts[at + STATUS]
-        const passes = status === YES || status === UNCOUNTED
+      for (const limit of rule.limits) {
+        const index = made.length
+        const passes = answer.passes(index)
         made.push({
           rule: rule.name,
           scope: rule.scope,
@@ -225,14 +188,13 @@ export class DecisionRecord implements Answered {
           limit: limit.limit.burst,
           windowSeconds: limit.windowSeconds(this.decidedAt),
           allowed: passes,
-          used: usedOf(verdicts, { rule, limit, at }),
-          remaining: remainingOf(verdicts, at),
-          resetAtMs: milliseconds(verdicts[at + RESET_AT]!),
-          retryAfterMs: passes ? null : retryAfterMs(verdicts, at),
+          used: usedOf(answer, { rule, limit, index }),
+          remaining: remainingOf(answer, index),
+          resetAtMs: milliseconds(answer.resetAt(index)),
+          retryAfterMs: passes ? null : retryAfterMs(answer, index),
           unit: rule.unit,
           shadow: rule.shadow,
         })
-        at += VERDICT_WIDTH
       }
     }
     return made
@@ -283,32 +245,25 @@ export class DecisionRecord implements Answered {
   }
 }
 
-/** Not where the store could not be asked. */
-function isCounted(verdicts: Verdicts, at: number): boolean {
-  const status = verdicts[at + STATUS]
-  return status !== UNCOUNTED && status !== SHUT
-}
-
 /** Null where nothing could be counted. */
 function usedOf(
-  verdicts: Verdicts,
-  { rule, limit, at }: Pick<TopLimit, 'rule' | 'limit' | 'at'>,
+  answer: Answer,
+  { rule, limit, index }: Pick<AnsweredLimit, 'rule' | 'limit' | 'index'>,
 ): number | null {
-  if (!isCounted(verdicts, at)) return null
-  const used = limit.numbers.burst - verdicts[at + REMAINING]!
-  return rule.family.shards > 1 ? used + surplusAt(verdicts, at) : used
+  if (!answer.isCounted(index)) return null
+  const used = limit.numbers.burst - answer.difference(index)
+  return rule.family.shards > 1 ? used + answer.surplus(index) : used
 }
 
 /** The same. */
-function remainingOf(verdicts: Verdicts, at: number): number | null {
-  return isCounted(verdicts, at) ? remainingIn(verdicts, at) : null
+function remainingOf(answer: Answer, limit: number): number | null {
+  return answer.isCounted(limit) ? answer.remaining(limit) : null
 }
 
 function milliseconds(us: number): number {
   return Math.ceil(us / 1000)
 }
 
-function retryAfterMs(verdicts: Verdicts, at: number): number | null {
-  if (verdicts[at + STATUS] === NEVER) return null
-  return milliseconds(verdicts[at + GO_AT]! - verdicts[DECIDED_AT]!)
+function retryAfterMs(answer: Answer, limit: number): number | null {
+  return answer.isNever(limit) ? null : milliseconds(answer.goAt(limit) - answer.decidedAt)
 }

@@ -3,7 +3,7 @@ import type { HoldTicket } from './hold-ticket.js'
 import type { HeaderFamily } from './http/headers.js'
 import type { Algorithm } from './limits/limit.js'
 import type { Receipt } from './receipt.js'
-import type { DegradedReason } from './stores/store.js'
+import type { DegradedReason } from './stores/answer.js'
 
 export const STATES = ['normal', 'warning', 'throttled'] as const
 export type State = (typeof STATES)[number]

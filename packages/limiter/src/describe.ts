@@ -1,7 +1,7 @@
 /** Decisions in words, for people. */
 import type { DecisionRecord } from './decision-record.js'
 import { printLimit } from './limits/limit.js'
-import type { TopLimit } from './top-limit.js'
+import type { AnsweredLimit } from './stores/answer.js'
 
 /** Seconds with what precision a person wants: `0.4 s`, `41.2 s`, `8 min`. Rounded up. */
 export function printWait(ms: number): string {
@@ -36,7 +36,7 @@ export function describe(decision: DecisionRecord): string {
 }
 
 /** `a cost above 25 never passes: each of 4 shards holds that much` */
-function neverPasses({ rule, limit: { numbers } }: TopLimit): string {
+function neverPasses({ rule, limit: { numbers } }: AnsweredLimit): string {
   const { mostCost, burst } = numbers
   const why = mostCost < burst ? `: that is what each of ${rule.family.shards} shards holds` : ''
   return `a cost above ${mostCost} never passes${why}`

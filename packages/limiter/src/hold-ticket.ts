@@ -1,5 +1,11 @@
 /** A hold that a concurrency limit gave: renewed and released with it, whatever the rules are by then. */
-import type { HoldPlace } from './stores/store.js'
+import type { CompiledRule } from './rules/compiled-rule.js'
+
+/** A row that holds its id. */
+export interface HeldRow {
+  readonly rule: CompiledRule
+  readonly value: string
+}
 
 export class HoldTicket {
   readonly id: string
@@ -7,13 +13,13 @@ export class HoldTicket {
   readonly expiresAtMs: number
   /** How long it lives unless it is renewed. */
   readonly timeoutMs: number
-  /** @internal */ readonly rows: HoldPlace['rows']
+  /** @internal */ readonly rows: readonly HeldRow[]
   /** @internal */ readonly isDegraded: boolean
 
   /** @internal */
   constructor(
     id: string,
-    rows: HoldPlace['rows'],
+    rows: readonly HeldRow[],
     expiresAtMs: number,
     timeoutMs: number,
     isDegraded: boolean,

@@ -2,7 +2,7 @@
 import type { Allowed, Denied } from './decision.js'
 import { DecisionRecord } from './decision-record.js'
 import type { HoldTicket } from './hold-ticket.js'
-import type { Undone } from './stores/store.js'
+import type { Undone } from './stores/operation.js'
 
 interface Holding extends AsyncDisposable {
   /** Aborted when the hold was lost: it could not be renewed before its time-out. */

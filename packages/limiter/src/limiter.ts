@@ -8,13 +8,14 @@ import { type Hold, HoldRecord } from './hold.js'
 import type { HoldTicket } from './hold-ticket.js'
 import { Receipt, type Units } from './receipt.js'
 import { type Request, requireRequest, type Subject } from './request.js'
+import { newHoldId } from './request-transaction.js'
 import { type Reservation, ReservationRecord, type Settlement } from './reservation.js'
 import type { RulesDocument } from './rules/document.js'
 import { explainMatch, type MatchExplanation } from './rules/explain.js'
 import { RuleSet } from './rules/rule-set.js'
 import { drain, inSlices, type Pace } from './slices.js'
-import type { Answer, Undone } from './stores/store.js'
-import { newHoldId } from './transaction.js'
+import type { Undone } from './stores/operation.js'
+import type { Awaitable } from './stores/store.js'
 
 export interface Explanation extends MatchExplanation {
   /** As a dry run; nothing was taken. */
@@ -78,8 +79,8 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
   }
 
   /** For transports: at once where the store answers at once, else a promise. */
-  decide(request: Request<Scope>): Answer<Decision> {
-    return this.#decider.decide(request) as Answer<Decision>
+  decide(request: Request<Scope>): Awaitable<Decision> {
+    return this.#decider.decide(request) as Awaitable<Decision>
   }
 
   /** Throws what `check` would reject with for this request, and decides nothing. */
@@ -147,9 +148,8 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
     requireRequest(request)
     const holdId = request.holdId ?? newHoldId()
     const askedAt = performance.now()
-    const { store } = this.#decider
     const keeper = {
-      renew: async (ticket: HoldTicket) => store.renew(ticket, this.#decider.now()),
+      renew: (ticket: HoldTicket) => this.changes.renewNow(ticket),
       release: async (ticket: HoldTicket) => (await this.release(ticket)) === true,
     }
     const decision = await this.#decider.decide({ ...request, holdId })

@@ -4,13 +4,13 @@
  * hold, then a part for each rule. Nothing here is secret or signed: whoever sends such a text abroad seals it.
  */
 import { createHash } from 'node:crypto'
-import { GIVEN_BACK, MARK, MARK_REST, VERDICT_WIDTH, YES } from './algorithms/verdict.js'
 import type { DecisionRecord } from './decision-record.js'
 import { HoldTicket } from './hold-ticket.js'
 import { Receipt } from './receipt.js'
 import type { CompiledRule } from './rules/compiled-rule.js'
 import type { RuleSet } from './rules/rule-set.js'
-import { costOf, DECIDED_AT, DEGRADED, FIRST_VERDICT, wasTaken } from './stores/store.js'
+import { DEGRADED_REASONS, type Take } from './stores/answer.js'
+import { costOf } from './stores/transaction.js'
 
 const ids = new WeakMap<object, string>()
 
@@ -27,19 +27,19 @@ export function shortId(limit: { readonly id: string }): string {
 /** What a decision took; null if nothing. */
 export function printReceipt(decision: DecisionRecord): string | null {
   if (!decision.hasReceipt) return null
-  const { transaction, verdicts, decidedAt } = decision
-  const parts = [`${decidedAt};${verdicts[DEGRADED]}`]
-  let at = FIRST_VERDICT
+  const { answer, transaction, decidedAt } = decision
+  const reason = answer.degradedReason
+  const degraded = reason === null ? 0 : 1 + DEGRADED_REASONS.indexOf(reason)
+  const parts = [`${decidedAt};${degraded}`]
   for (const [i, rule] of transaction.rules.entries()) {
     const { name, scope, unit } = rule
     const value = encodeURIComponent(transaction.values[i]!)
     let part = `;${name},${scope},${unit},${value},${costOf(transaction, i)}`
-    for (const limit of rule.limits) {
-      if (wasTaken(verdicts, at)) {
-        const [mark, rest] = [verdicts[at + MARK]! - decidedAt, verdicts[at + MARK_REST]!]
-        part += `,${shortId(limit)},${limit.numbers.amount},${mark},${rest},${verdicts[at + GIVEN_BACK]!}`
-      }
-      at += VERDICT_WIDTH
+    const first = answer.firstOf(i)
+    for (const [j, limit] of rule.limits.entries()) {
+      if (!answer.wasTaken(first + j)) continue
+      const { mark, markRest, givenBack } = answer.takeOf({ index: first + j, limit })
+      part += `,${shortId(limit)},${limit.numbers.amount},${mark - decidedAt},${markRest},${givenBack}`
     }
     parts.push(part)
   }
@@ -48,24 +48,30 @@ export function printReceipt(decision: DecisionRecord): string | null {
 
 /** The receipt of such a text; rules that are gone give nothing back. */
 export function readReceipt(text: string, rules: RuleSet): Receipt {
-  const [decidedAt, degraded, ...parts] = text.split(';') as [string, string, ...string[]]
-  const verdicts = [1, 0, 0]
-  verdicts[DECIDED_AT] = Number(decidedAt)
-  verdicts[DEGRADED] = Number(degraded)
+  const [time, degraded, ...parts] = text.split(';') as [string, string, ...string[]]
+  const takenAt = Number(time)
+  const isLocal = Number(degraded) !== 0
   const takes = parts.map((part) => {
     const [name, scope, unit, value, cost, ...limits] = part.split(',') as Five
     const rule = ruleOf(rules, name, scope)
-    const taken: { id: string; takenUnder: number; at: number }[] = []
+    const taken: { id: string; take: Take }[] = []
     for (let i = 0; i + 5 <= limits.length; i += 5) {
       const [short, amount, mark, rest, givenBack] = limits.slice(i, i + 5) as Five
-      const at = verdicts.length
-      verdicts.push(YES, 0, 0, 0, Number(mark) + Number(decidedAt), Number(rest), Number(givenBack))
       const limit = rule?.limits.find((other) => shortId(other) === short)
-      if (limit !== undefined) taken.push({ id: limit.id, takenUnder: Number(amount), at })
+      if (limit === undefined) continue
+      const take = {
+        mark: Number(mark) + takenAt,
+        markRest: Number(rest),
+        givenBack: Number(givenBack),
+        takenAt,
+        takenUnder: Number(amount),
+        isLocal,
+      }
+      taken.push({ id: limit.id, take })
     }
     return { rule, unit, value: decodeURIComponent(value), cost: Number(cost), limits: taken }
   })
-  return Receipt.restored(takes, verdicts)
+  return Receipt.restored(takes)
 }
 
 type Five = [string, string, string, string, string, ...string[]]

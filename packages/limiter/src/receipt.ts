@@ -1,16 +1,8 @@
 /** What a decision took, for giving it back: at most that, once, and never more than time has left of it. */
-import { VERDICT_WIDTH } from './algorithms/verdict.js'
 import type { CompiledRule } from './rules/compiled-rule.js'
-import {
-  costOf,
-  FIRST_VERDICT,
-  type LimitChange,
-  type Return,
-  type Transaction,
-  type Undone,
-  type Verdicts,
-  wasTaken,
-} from './stores/store.js'
+import type { Answer, Take } from './stores/answer.js'
+import type { Charge, LimitOperation, Refund, Undone } from './stores/operation.js'
+import { costOf } from './stores/transaction.js'
 
 /** Amounts by unit: `{ requests: 1, tokens: 1500 }`. */
 export type Units = Readonly<Record<string, number>>
@@ -19,42 +11,39 @@ export type Units = Readonly<Record<string, number>>
 type InForce = (rule: CompiledRule, value: string) => CompiledRule | undefined
 
 /** What one rule was charged, and the limits that took it. */
-interface Take {
+export interface RuleTake {
   /** As it was then; undefined if nothing is known of it any more. */
   readonly rule: CompiledRule | undefined
   readonly unit: string
   readonly value: string
   readonly cost: number
-  /** `at`: where the verdict stands that the limit took it with. */
-  readonly limits: readonly { id: string; takenUnder: number; at: number }[]
+  readonly limits: readonly { readonly id: string; readonly take: Take }[]
 }
 
-/** One for each take, however often its answer is replayed. */
-const receipts = new WeakMap<Verdicts, Receipt>()
+/** One for each take, however often its answer is replayed: by the answer's numbers. */
+const receipts = new WeakMap<readonly number[], Receipt>()
 
 export class Receipt {
-  readonly #takes: readonly Take[]
-  readonly #verdicts: Verdicts
+  readonly #takes: readonly RuleTake[]
   readonly #left: Record<string, number>
   /** A change was asked for, and the store did not say whether it was done. */
   isOutcomeUnknown = false
 
-  private constructor(takes: readonly Take[], verdicts: Verdicts) {
+  private constructor(takes: readonly RuleTake[]) {
     this.#takes = takes
-    this.#verdicts = verdicts
     this.#left = Object.fromEntries(takes.map(({ unit, cost }) => [unit, cost]))
   }
 
   /** @internal */
-  static of(transaction: Transaction, verdicts: Verdicts): Receipt {
-    const receipt = receipts.get(verdicts) ?? new Receipt(takesOf(transaction, verdicts), verdicts)
-    receipts.set(verdicts, receipt)
+  static of(answer: Answer): Receipt {
+    const receipt = receipts.get(answer.numbers) ?? new Receipt(takesOf(answer))
+    receipts.set(answer.numbers, receipt)
     return receipt
   }
 
   /** @internal From what was written down of it. */
-  static restored(takes: readonly Take[], verdicts: Verdicts): Receipt {
-    return new Receipt(takes, verdicts)
+  static restored(takes: readonly RuleTake[]): Receipt {
+    return new Receipt(takes)
   }
 
   /** What has not been given back yet, by unit. */
@@ -63,14 +52,14 @@ export class Receipt {
   }
 
   /** @internal Lowers what is left, and says what to give back for it. */
-  redeem(amounts: Units, inForce: InForce): Return[] {
+  redeem(amounts: Units, inForce: InForce): Refund[] {
     const redeemed: Record<string, number> = {}
     for (const [unit, left] of Object.entries(this.#left)) {
       const amount = Math.min(amountOf(amounts, unit), left)
       redeemed[unit] = amount
       this.#left[unit] = left - amount
     }
-    return this.changes(redeemed, inForce)
+    return this.#each(redeemed, inForce, (of, take) => ({ kind: 'refund', ...of, take }))
   }
 
   /** @internal A change failed. If it was not done, the receipt is as before; if its outcome is unknown, the receipt is used up. */
@@ -79,32 +68,39 @@ export class Receipt {
     else Object.assign(this.#left, before)
   }
 
-  /** @internal The same change for every limit that was taken from and is still there. */
-  changes(amounts: Units, inForce: InForce): Return[] {
-    const verdicts = this.#verdicts
-    return this.#takes.flatMap((take) => {
-      const amount = amountOf(amounts, take.unit)
-      const { value } = take
-      const rule = take.rule === undefined ? undefined : inForce(take.rule, value)
+  /** @internal Takes more of every limit that was taken from and is still there. */
+  charges(amounts: Units, inForce: InForce): Charge[] {
+    return this.#each(amounts, inForce, (of) => ({ kind: 'charge', ...of }))
+  }
+
+  #each<O extends LimitOperation>(
+    amounts: Units,
+    inForce: InForce,
+    operation: (of: Omit<Charge, 'kind'>, take: Take) => O,
+  ): O[] {
+    return this.#takes.flatMap(({ rule: takenBy, unit, value, limits }) => {
+      const amount = amountOf(amounts, unit)
+      const rule = takenBy === undefined ? undefined : inForce(takenBy, value)
       if (amount === 0 || rule === undefined) return []
-      return take.limits.flatMap(({ id, takenUnder, at }) => {
+      return limits.flatMap(({ id, take }) => {
         const limit = rule.limits.find((other) => other.id === id)
-        return limit === undefined ? [] : [{ rule, limit, value, amount, takenUnder, verdicts, at }]
+        return limit === undefined ? [] : [operation({ rule, limit, value, amount }, take)]
       })
     })
   }
 }
 
-function takesOf(transaction: Transaction, verdicts: Verdicts): Take[] {
-  let at = FIRST_VERDICT - VERDICT_WIDTH
-  return transaction.rules.map((rule, i) => {
-    const limits = rule.limits.flatMap(({ id, numbers }) => {
-      at += VERDICT_WIDTH
-      return wasTaken(verdicts, at) ? [{ id, takenUnder: numbers.amount, at }] : []
-    })
+function takesOf(answer: Answer): RuleTake[] {
+  const { transaction } = answer
+  const takes = transaction.rules.map((rule, i) => {
     const value = transaction.values[i]!
+    const limits: { id: string; take: Take }[] = []
     return { rule, unit: rule.unit, value, cost: costOf(transaction, i), limits }
   })
+  for (const one of answer.each())
+    if (answer.wasTaken(one.index))
+      takes[one.ruleIndex]!.limits.push({ id: one.limit.id, take: answer.takeOf(one) })
+  return takes
 }
 
 function amountOf(amounts: Units, unit: string): number {
@@ -112,9 +108,9 @@ function amountOf(amounts: Units, unit: string): number {
 }
 
 /** The most that any limit of each unit gave or took. */
-export function byUnit(changes: readonly LimitChange[], amounts: readonly number[]): Units {
+export function byUnit(operations: readonly LimitOperation[], amounts: readonly number[]): Units {
   const units: Record<string, number> = {}
-  for (const [i, { rule }] of changes.entries()) {
+  for (const [i, { rule }] of operations.entries()) {
     units[rule.unit] = Math.max(amountOf(units, rule.unit), amounts[i]!)
   }
   return units

@@ -1,18 +1,19 @@
 /** @sluice/limiter/redis: counters in a Redis that many processes share, and what happens while it is away. */
 import { SluiceError } from './errors.js'
 import { didYouMean, quote } from './faults.js'
-import type { RuleSet } from './rules/rule-set.js'
-import type { Slices } from './slices.js'
+import { Deadlines } from './stores/deadlines.js'
 import type { BreakerState } from './stores/guarded/breaker.js'
-import { SafetyNet } from './stores/guarded/safety-net.js'
-import { type LeaseTime, systemTime } from './stores/leased/lease-time.js'
+import { GuardedStore } from './stores/guarded/guarded-store.js'
+import type { NodeBreaker } from './stores/guarded/node-health.js'
+import { LastSeenRows } from './stores/last-seen-rows.js'
+import { systemTime } from './stores/leased/lease-time.js'
 import { LeasedStore } from './stores/leased/leased-store.js'
 import { Keys } from './stores/redis/keys.js'
 import { type RedisClient, redisPort } from './stores/redis/redis-client.js'
-import { RedisStore, type RedisStoreParts } from './stores/redis/redis-store.js'
+import { RedisStore } from './stores/redis/redis-store.js'
 import { StoreClock } from './stores/redis/store-clock.js'
 import { ShardedStore } from './stores/sharded/sharded-store.js'
-import type { Answer, Store } from './stores/store.js'
+import type { Store } from './stores/store.js'
 
 export { keepConnected } from './stores/redis/reconnects.js'
 export type { RedisClient } from './stores/redis/redis-client.js'
@@ -43,13 +44,12 @@ export interface RedisStoreOptions {
 }
 
 const OPTIONS = ['deadlineMs', 'instances', 'prefix', 'leases', 'onClockStepBack', 'testClock']
-/** Milliseconds between two beats; while the breaker is not closed each is a question whether Redis is back. */
-const BEAT_MS = 2000
-const ASKING_BEAT_MS = 500
-
 /** How the store is doing. */
 export interface RedisHealth {
+  /** The breaker's state. A cluster has one for each node: then it is the worst of them. */
   readonly breaker: BreakerState
+  /** The nodes whose breaker is not closed, by address; '' stands for a Redis that is no cluster. */
+  readonly nodesAway: readonly NodeBreaker[]
   /** How far the store's clock is ahead of this instance's, in milliseconds, and how sure that is; null before the first call. */
   readonly clock: { readonly aheadMs: number; readonly uncertainMs: number } | null
   /** How many calls found a counter that Redis's clock wrote before it stepped back by more than a minute. */
@@ -81,87 +81,8 @@ export interface LeaseReading {
 /** A store that many processes share. */
 export interface SharedStore extends Store {
   readonly health: RedisHealth
-}
-
-/** Rules in shards over the store that has each row in one place; says regularly that this instance is there. */
-class BeatingStore extends ShardedStore {
-  readonly #redis: RedisStore
-  readonly #safeguard: RedisStoreParts['safeguard']
-  #timer: ReturnType<typeof setInterval> | undefined
-  #beatAt = Number.NEGATIVE_INFINITY
-
-  constructor(parts: RedisStoreParts) {
-    const redis = new RedisStore(parts)
-    super(redis, parts)
-    this.#redis = redis
-    this.#safeguard = parts.safeguard
-  }
-
-  get calls(): number {
-    return this.#redis.calls
-  }
-
-  beat(): Promise<void> {
-    this.#beatAt = performance.now()
-    return this.#redis.beat()
-  }
-
-  #beatIfDue(): void {
-    const isDue = performance.now() >= this.#beatAt + BEAT_MS - ASKING_BEAT_MS / 2
-    if (this.#safeguard.isBeatOut) return
-    if (isDue || this.#safeguard.state !== 'closed') void this.beat()
-  }
-
-  override *use(rules: RuleSet): Slices<void> {
-    yield* this.#redis.use(rules)
-    if (this.#timer !== undefined) return
-    this.#timer = setInterval(() => this.#beatIfDue(), ASKING_BEAT_MS)
-    this.#timer.unref()
-    void this.beat()
-  }
-
-  override close(): Answer<void> {
-    clearInterval(this.#timer)
-    return super.close()
-  }
-}
-
-interface StoreParts {
-  readonly inner: BeatingStore
-  readonly net: SafetyNet
-  readonly clock: StoreClock
-  readonly time: LeaseTime
-  readonly leases: boolean
-  readonly mostDeniedMs: number
-  readonly deadlineMs: number
-}
-
-class WholeStore extends LeasedStore implements SharedStore {
-  readonly #parts: StoreParts
-
-  constructor(parts: StoreParts) {
-    const { inner, time, leases: isUsual, mostDeniedMs, deadlineMs } = parts
-    super({ inner, time, isUsual, mostDeniedMs, deadlineMs })
-    this.#parts = parts
-  }
-
   /** Says at once that this instance is there, for whoever cannot wait. */
-  beat(): Promise<void> {
-    return this.#parts.inner.beat()
-  }
-
-  get health(): RedisHealth {
-    const { inner, net, clock } = this.#parts
-    const { granted, spent, returned, lost, local, asked, empty, rows } = this.tally
-    const tokens = { granted, spent, returned, lost }
-    return {
-      breaker: net.state,
-      clock: clock.reading,
-      clockStepsBack: clock.stepsBack,
-      instances: net.instances,
-      leases: { tokens, local, asked, empty, rows, calls: inner.calls },
-    }
-  }
+  beat(): Promise<void>
 }
 
 /** The client stays the caller's: closing the limiter does not close it. */
@@ -180,24 +101,45 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     testClock === undefined ? null : () => Math.round(testClock() * 1000),
     options.onClockStepBack,
   )
-  const safeguard = new SafetyNet({
-    deadlineMs,
-    instances,
-    storeTime: (time) => clock.at(time),
-    now: testClock ?? (() => performance.now()),
-  })
-  const keys = new Keys(options.prefix ?? 'sluice')
   const port = redisPort(client)
-  return new WholeStore({
-    inner: new BeatingStore({ port, safeguard, keys, deadlineMs, clock }),
-    net: safeguard,
-    clock,
-    time: systemTime((wall) => clock.at(wall)),
-    leases: options.leases === true,
-    deadlineMs,
+  const keys = new Keys(options.prefix ?? 'sluice')
+  const timers = new Deadlines()
+  const lastSeen = new LastSeenRows()
+  const now = testClock ?? (() => timers.now())
+  const storeTime = (time: number) => clock.at(time)
+
+  const redis = new RedisStore({ port, keys, clock, timers, lastSeen, deadlineMs })
+  const guard = { deadlineMs, instances, timers, lastSeen, storeTime, now }
+  const guarded = new GuardedStore(redis, guard)
+  const sharded = new ShardedStore(guarded, { timers })
+  const store = new LeasedStore({
+    inner: sharded,
+    time: systemTime(timers, storeTime),
+    leasedByDefault: options.leases === true,
     // What is on its way to several slots may deny for this long what nobody takes.
     mostDeniedMs: port.isCluster ? 2 * deadlineMs : Number.POSITIVE_INFINITY,
   })
+  return {
+    isSync: false,
+    deadline: () => store.deadline(),
+    decide: (transaction) => store.decide(transaction),
+    change: (operations, moment) => store.change(operations, moment),
+    use: (rules) => store.use(rules),
+    close: () => store.close(),
+    beat: () => guarded.beat(),
+    get health() {
+      const { granted, spent, returned, lost, local, asked, empty, rows } = store.tally
+      const tokens = { granted, spent, returned, lost }
+      return {
+        breaker: guarded.state,
+        nodesAway: guarded.nodesAway,
+        clock: clock.reading,
+        clockStepsBack: clock.stepsBack,
+        instances: guarded.instances,
+        leases: { tokens, local, asked, empty, rows, calls: redis.calls },
+      }
+    },
+  }
 }
 
 function within(field: string, value: number, least: number, most: number): number {

@@ -2,19 +2,6 @@
  * @sluice/limiter/transport: for servers that carry decisions abroad. What is here follows the library's
  * insides, so it changes with them: use it at the same version.
  */
-export {
-  GIVEN_BACK,
-  GO_AT,
-  MARK,
-  MARK_REST,
-  NOT_NOW,
-  REMAINING,
-  RESET_AT,
-  STATUS,
-  UNCOUNTED,
-  VERDICT_WIDTH,
-  YES,
-} from './algorithms/verdict.js'
 export { REASONS, STATES } from './decision.js'
 export { DecisionRecord } from './decision-record.js'
 export { denialMessage, explainDenial, printValue, printWait } from './describe.js'
@@ -83,16 +70,7 @@ export {
   SCOPE,
   TIER,
 } from './rules/words.js'
+export { type Answer, DEGRADED_REASONS } from './stores/answer.js'
 export { canBeLeased } from './stores/leased/leasable-rules.js'
-export {
-  ALLOWED,
-  type Answer,
-  DECIDED_AT,
-  DEGRADED,
-  DEGRADED_REASONS,
-  FIRST_VERDICT,
-  remainingIn,
-  type Store,
-  type Undone,
-} from './stores/store.js'
-export { hasSurplus } from './stores/surplus.js'
+export type { Undone } from './stores/operation.js'
+export type { Awaitable, Store } from './stores/store.js'

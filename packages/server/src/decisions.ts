@@ -3,7 +3,7 @@
  * back with. Transports know this and their own bytes, and nothing of each other.
  */
 import type { HeaderFamily, Limiter, Request } from '@sluice/limiter'
-import type { Answer, DecisionRecord } from '@sluice/limiter/transport'
+import type { Awaitable, DecisionRecord } from '@sluice/limiter/transport'
 import type { Vouchers } from './receipts/vouchers.js'
 import type { Tenant, Tenants } from './tenants.js'
 
@@ -42,8 +42,8 @@ export class Decisions {
   }
 
   /** At once where the store answers at once. Throws for a bad request. */
-  decide({ limiter, namespace }: Tenant, request: Request): Answer<DecisionRecord> {
-    const answer = limiter.decide(request) as Answer<DecisionRecord>
+  decide({ limiter, namespace }: Tenant, request: Request): Awaitable<DecisionRecord> {
+    const answer = limiter.decide(request) as Awaitable<DecisionRecord>
     if (!(answer instanceof Promise)) {
       this.observer.decided(answer, observed(answer, request, limiter), namespace, false)
       return answer

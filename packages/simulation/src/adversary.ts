@@ -8,25 +8,20 @@
 import { LONGEST_STEP } from '../../limiter/src/algorithms/clock-steps.js'
 import { LEASE_PERIOD } from '../../limiter/src/algorithms/leases.js'
 import { FIXED_WINDOW, SLIDING_COUNTER } from '../../limiter/src/algorithms/limit-numbers.js'
-import { VERDICT_WIDTH } from '../../limiter/src/algorithms/verdict.js'
 import { type LimitsInput, RuleSet } from '../../limiter/src/index.js'
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
+import { Answer } from '../../limiter/src/stores/answer.js'
 import { Holding } from '../../limiter/src/stores/leased/holding.js'
-import type { LeaseAnswer } from '../../limiter/src/stores/leased/lease-port.js'
 import { LeasedRow } from '../../limiter/src/stores/leased/leased-row.js'
-import {
-  ALLOWED,
-  FIRST_VERDICT,
-  remainingIn,
-  type Verdicts,
-} from '../../limiter/src/stores/store.js'
+import type { LeaseReply } from '../../limiter/src/stores/leasing.js'
+import { newTransaction, type Transaction } from '../../limiter/src/stores/transaction.js'
 import type { Counters } from './counters.js'
 import { Ledger, type Spend, type Worst } from './ledger.js'
 import { Random } from './random.js'
 import { BEGINNING, World } from './world.js'
 
 interface Held {
-  readonly answer: LeaseAnswer
+  readonly reply: LeaseReply
   readonly holding: Holding
   /** True time. */
   readonly ends: number
@@ -35,7 +30,7 @@ interface Held {
 /** What may be undone yet. */
 interface Receipt {
   readonly spend: Spend
-  readonly verdicts: Verdicts
+  readonly answer: Answer
 }
 
 export interface Malice {
@@ -115,33 +110,34 @@ export function torment(
   let ahead = 0
   const time = () => world.now + ahead
 
-  const consume = (cost: number, dryRun: boolean): Verdicts => {
-    const asked = { rules: [rule!], values: [VALUE], costs: null, cost, dryRun, now: time() }
-    const transaction = { ...asked, holdId: '', idempotency: null, replayOf: null }
-    return counters.consume(transaction, time())
-  }
+  const transaction = (cost: number, dryRun: boolean): Transaction =>
+    newTransaction({ rules: [rule!], values: [VALUE], cost, dryRun, now: time() })
+  const decide = (cost: number, dryRun: boolean): Answer =>
+    counters.decide(transaction(cost, dryRun), time())
   const left = (): number => {
-    const verdicts = consume(1, true)
-    const all = [...rule!.limits.keys()]
-    return Math.min(...all.map((j) => remainingIn(verdicts, FIRST_VERDICT + j * VERDICT_WIDTH)))
+    const answer = decide(1, true)
+    return Math.min(...rule!.limits.map((_, j) => answer.remaining(j)))
   }
   const takeSome = (cost: number): void => {
     if (cost === 0) return
-    const verdicts = consume(cost, false)
-    if (verdicts[ALLOWED] === 1)
-      receipts.push({ spend: ledger.spent(rule!, VALUE, cost), verdicts })
+    const answer = decide(cost, false)
+    if (answer.allowed) receipts.push({ spend: ledger.spent(rule!, VALUE, cost), answer })
   }
-  const spend = ({ answer, holding }: Held, some: number): void => {
+  const spend = ({ reply, holding }: Held, some: number): void => {
     holding.unspent -= some
     holding.spent += some
-    const verdicts = [1, answer.lease.grantedAt, 0]
-    row.writeTaken(holding, time(), verdicts, FIRST_VERDICT)
-    receipts.push({ spend: ledger.spent(rule!, VALUE, some), verdicts })
+    const answer = Answer.open(transaction(some, false), time(), true)
+    row.writeTaken(holding, answer, 0)
+    answer.decidedAt = reply.lease.grantedAt
+    receipts.push({ spend: ledger.spent(rule!, VALUE, some), answer })
   }
   /** All that a decision took is given back, by each of its limits as much as it may. */
-  const undo = ({ spend: undone, verdicts }: Receipt): void => {
-    for (const j of rule!.limits.keys())
-      counters.refund(rule!, VALUE, j, undone.cost, verdicts, time())
+  const undo = ({ spend: undone, answer }: Receipt): void => {
+    for (const one of answer.each()) {
+      const { rule, limit, value } = one
+      const [amount, take] = [undone.cost, answer.takeOf(one)]
+      counters.refund({ kind: 'refund', rule, limit, value, amount, take }, time())
+    }
     ledger.undone(rule!, VALUE, undone)
   }
   const ask = (want: number, of: Held | undefined): void => {
@@ -150,13 +146,14 @@ export function torment(
     const reports = report === null ? [] : [report]
     // Its report may be lost, its answer too.
     if (random.chance(0.15)) return
-    const call = { rule: rule!, value: VALUE, reports, want, now: time() }
-    const answer = counters.lease(call, time())
+    const deadline = Number.POSITIVE_INFINITY
+    const call = { rule: rule!, value: VALUE, reports, want, now: time(), deadline }
+    const reply = counters.lease(call, time())
     if (malice.doubled === true) counters.lease({ ...call, want: 0 }, time())
-    if (answer.granted === 0 || random.chance(0.1)) return
-    const ends = world.now + answer.lease.endsAt - answer.lease.grantedAt
-    row.see(answer.verdicts, FIRST_VERDICT, answer.out)
-    held.push({ answer, holding: new Holding(answer, { steady: 0, wall: 0 }), ends })
+    if (reply.granted === 0 || random.chance(0.1)) return
+    const ends = world.now + reply.lease.endsAt - reply.lease.grantedAt
+    row.see(reply)
+    held.push({ reply, holding: new Holding(reply, { steady: 0, wall: 0 }), ends })
   }
 
   for (let step = 0; step < STEPS; step++) {

@@ -25,7 +25,6 @@ import {
   GIVEN_BACK,
   GO_AT,
   MARK,
-  MARK_REST,
   NOT_NOW,
   REMAINING,
   STATUS,
@@ -33,21 +32,11 @@ import {
   YES,
 } from '../../limiter/src/algorithms/verdict.js'
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
-import type {
-  LeaseAnswer,
-  LeaseAsk,
-  LeaseReport,
-} from '../../limiter/src/stores/leased/lease-port.js'
+import { Answer, FIRST_VERDICT } from '../../limiter/src/stores/answer.js'
+import type { LeaseAsk, LeaseReply, LeaseReport } from '../../limiter/src/stores/leasing.js'
 import { LogRing } from '../../limiter/src/stores/memory/log-ring.js'
-import {
-  ALLOWED,
-  costOf,
-  DECIDED_AT,
-  DEGRADED,
-  FIRST_VERDICT,
-  type Transaction,
-  type Verdicts,
-} from '../../limiter/src/stores/store.js'
+import type { Refund } from '../../limiter/src/stores/operation.js'
+import { costOf, plainTransaction, type Transaction } from '../../limiter/src/stores/transaction.js'
 
 /** Where a bucket keeps the time of its last write. */
 const LAST = 3
@@ -93,20 +82,19 @@ export class Counters {
   /** Which run of the server this is. */
   run = 1
 
-  consume(transaction: Transaction, now: number): Verdicts {
+  decide(transaction: Transaction, now: number): Answer {
     const { rules, values, dryRun } = transaction
-    const out = [0, now, 0]
+    const answer = Answer.open(transaction, now, true)
+    const out = answer.numbers.fill(0, FIRST_VERDICT)
     const opened = rules.map((rule, i) => this.open(rule, values[i]!, now))
-    let allowed = true
-    for (const [i, rule] of rules.entries()) {
-      const o = out.length
-      for (let p = 0; p < rule.limits.length * VERDICT_WIDTH; p++) out.push(0)
-      this.#decide(rule, opened[i]!, costOf(transaction, i), now, out, o)
-      if (!rule.shadow && !says(rule, out, o, YES)) allowed = false
-    }
-    out[ALLOWED] = allowed ? 1 : 0
-    if (!allowed || dryRun) return out
     let o = FIRST_VERDICT
+    for (const [i, rule] of rules.entries()) {
+      this.#decide(rule, opened[i]!, costOf(transaction, i), now, out, o)
+      if (!rule.shadow && !says(rule, out, o, YES)) answer.allowed = false
+      o += rule.limits.length * VERDICT_WIDTH
+    }
+    if (!answer.allowed || dryRun) return answer
+    o = FIRST_VERDICT
     for (const [i, rule] of rules.entries()) {
       const row = opened[i]!
       row.birth = Math.min(row.birth, now)
@@ -114,56 +102,37 @@ export class Counters {
       this.#save(rule, values[i]!, row, now)
       o += rule.limits.length * VERDICT_WIDTH
     }
-    return out
+    return answer
   }
 
-  lease({ rule, value, reports, want }: LeaseAsk, now: number): LeaseAnswer {
+  lease({ rule, value, reports, want }: LeaseAsk, now: number): LeaseReply {
     const row = this.open(rule, value, now)
     let isChanged = false
     for (const report of reports) if (this.hear(rule, report, row, now)) isChanged = true
     row.lease ??= newAccount(now)
     if (want > 0) this.setLead(rule, true)
-    const verdicts = new Array<number>(FIRST_VERDICT + rule.limits.length * VERDICT_WIDTH).fill(0)
-    verdicts[ALLOWED] = 1
-    verdicts[DECIDED_AT] = now
-    verdicts[DEGRADED] = 0
-    const granted = this.#leasableOf(rule, row, want, now, verdicts)
-    const endsAt = granted > 0 ? this.grant(rule, row, granted, now, verdicts) : 0
+    const answer = Answer.open(plainTransaction([rule], [value], want, now), now, true)
+    const numbers = answer.numbers.fill(0, FIRST_VERDICT)
+    const granted = this.#leasableOf(rule, row, want, now, numbers)
+    const endsAt = granted > 0 ? this.grant(rule, row, granted, now, numbers) : 0
     const out = leasedOut(row.lease)
     const period = row.lease[0]!
     if (granted > 0 || isChanged) this.#save(rule, value, row, now)
     const { run } = this
     const lease = { rule, value, grantedAt: now, endsAt, period, birth: row.birth, run }
-    return { granted, lease, out, verdicts }
+    return { granted, lease, out, answer }
   }
 
-  /** Gives back what the j-th limit took, by the receipt that stands in the verdicts; answers how much. */
-  refund(
-    rule: CompiledRule,
-    value: string,
-    j: number,
-    amount: number,
-    verdicts: Verdicts,
-    now: number,
-  ): number {
+  /** Gives back what a limit took; answers how much. */
+  refund({ rule, limit, value, amount, take }: Refund, now: number): number {
     const row = this.open(rule, value, now)
-    const isKnown = this.rows.has(keyOf(rule, value)) && verdicts[DECIDED_AT]! >= row.birth
-    if (!isKnown) return 0
-    const { numbers } = rule.limits[j]!
-    const o = FIRST_VERDICT + j * VERDICT_WIDTH
-    const since = row.sums[j]! - verdicts[o + GIVEN_BACK]!
-    const given = refund(
-      row.numbers,
-      placeOf(rule, j),
-      numbers,
-      amount,
-      now,
-      verdicts[o + MARK]!,
-      verdicts[o + MARK_REST]!,
-      numbers.amount,
-      since,
-      row.logs[j],
-    )
+    if (!this.rows.has(keyOf(rule, value)) || take.takenAt < row.birth) return 0
+    const { numbers } = limit
+    const j = rule.limits.indexOf(limit)
+    const { mark, markRest, takenUnder, givenBack } = take
+    const [at, since, log] = [placeOf(rule, j), row.sums[j]! - givenBack, row.logs[j]]
+    const full = row.numbers
+    const given = refund(full, at, numbers, amount, now, mark, markRest, takenUnder, since, log)
     if (given === 0) return 0
     if (numbers.kind === BUCKET) row.sums[j]! += given
     this.#save(rule, value, row, now)
@@ -246,23 +215,17 @@ export class Counters {
     return n < 2 ? 0 : n
   }
 
-  protected grant(
-    rule: CompiledRule,
-    row: Row,
-    n: number,
-    now: number,
-    verdicts: number[],
-  ): number {
+  protected grant(rule: CompiledRule, row: Row, n: number, now: number, out: number[]): number {
     row.birth = Math.min(row.birth, now)
     let endsAt = noteLease(row.lease!, n)
     let at = 0
     for (const [j, { numbers }] of rule.limits.entries()) {
       const o = FIRST_VERDICT + j * VERDICT_WIDTH
-      decide(row.numbers, at, numbers, n, now, verdicts, o, row.logs[j], '')
-      verdicts[o + GIVEN_BACK] = row.sums[j]!
-      take(row.numbers, at, numbers, n, now, verdicts, o, row.logs[j], '')
-      endsAt = leaseEnd(numbers, verdicts[o + MARK]!, endsAt)
-      if (numbers.kind === BUCKET) noteLeasesOut(numbers, leasedOut(row.lease!), verdicts, o)
+      decide(row.numbers, at, numbers, n, now, out, o, row.logs[j], '')
+      out[o + GIVEN_BACK] = row.sums[j]!
+      take(row.numbers, at, numbers, n, now, out, o, row.logs[j], '')
+      endsAt = leaseEnd(numbers, out[o + MARK]!, endsAt)
+      if (numbers.kind === BUCKET) noteLeasesOut(numbers, leasedOut(row.lease!), out, o)
       at += widthOf(numbers.kind)
     }
     return endsAt

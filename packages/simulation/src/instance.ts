@@ -3,25 +3,23 @@
  * SIGSTOP or a long collection of garbage: nothing happens in it until it goes on, and then everything that
  * was due at once. Its clocks run apart from the others'.
  */
+import { SHUT } from '../../limiter/src/algorithms/verdict.js'
 import { createLimiter, type RuleSet } from '../../limiter/src/index.js'
 import type { Limiter } from '../../limiter/src/limiter.js'
-import type {
-  LeaseAnswer,
-  LeaseAsk,
-  LeasingStore,
-} from '../../limiter/src/stores/leased/lease-port.js'
+import { Answer } from '../../limiter/src/stores/answer.js'
 import type { LeaseTime } from '../../limiter/src/stores/leased/lease-time.js'
 import { LeasedStore } from '../../limiter/src/stores/leased/leased-store.js'
+import type { LeaseAsk, LeaseReply, LeasingStore } from '../../limiter/src/stores/leasing.js'
+import type { Changed, Operation } from '../../limiter/src/stores/operation.js'
 import { ShardedStore } from '../../limiter/src/stores/sharded/sharded-store.js'
-import { StoreFailure, type Transaction, type Verdicts } from '../../limiter/src/stores/store.js'
+import { StoreFailure } from '../../limiter/src/stores/store.js'
+import type { Transaction } from '../../limiter/src/stores/transaction.js'
 import type { Ledger } from './ledger.js'
 import type { Random } from './random.js'
 import type { Server } from './server.js'
 import { BEGINNING, type World } from './world.js'
 
-const DEADLINE_US = 100_000
-/** Of real time, which no run takes: the wire's own deadline is the one that counts. */
-const SHARDS_DEADLINE_MS = 5000
+const DEADLINE_MS = 100
 
 export interface Clocks {
   /** Microseconds that the wall clock is ahead, and how much faster than time both clocks run. */
@@ -52,14 +50,13 @@ export class Instance {
     this.#parts = parts
     const time = this.#time()
     this.store = new LeasedStore({
-      inner: new ShardedStore(new Wire(this, parts), {
-        deadlineMs: SHARDS_DEADLINE_MS,
+      inner: new ShardedStore(new Wire(this, parts, time), {
+        timers: time,
         random: () => parts.random.next(),
       }),
       time,
-      isUsual: true,
+      leasedByDefault: true,
       mostDeniedMs: Number.POSITIVE_INFINITY,
-      deadlineMs: DEADLINE_US / 1000,
     })
     this.limiter = createLimiter({
       rules: parts.rules,
@@ -71,10 +68,31 @@ export class Instance {
   #time(): LeaseTime {
     const { world, clocks } = this.#parts
     const elapsed = () => (world.now - BEGINNING) * (1 + clocks.drift)
+    const steady = () => (elapsed() - this.#stood) / 1000
     return {
-      steady: () => (elapsed() - this.#stood) / 1000,
+      steady,
       wall: () => Math.round(BEGINNING + elapsed() + clocks.ahead),
       storeTime: (wall) => wall,
+      deadline: (at, missed) => {
+        let isMet = false
+        const wait = () => {
+          const leftUs = (1000 * (at - steady())) / (1 + clocks.drift)
+          this.later(Math.max(0, Math.ceil(leftUs)), look)
+        }
+        const look = () => {
+          if (isMet) return
+          // The machine may have been suspended meanwhile.
+          if (steady() < at) return wait()
+          world.settled()
+          missed()
+        }
+        wait()
+        return {
+          meet: () => {
+            isMet = true
+          },
+        }
+      },
       every: (ms, step) => {
         const beat = () => {
           if (!this.#beats.has(beat)) return
@@ -126,25 +144,32 @@ class Wire implements LeasingStore {
   readonly isSync = false
   readonly #instance: Instance
   readonly #parts: InstanceParts
+  readonly #time: LeaseTime
   #batch: { run: Parameters<Server['send']>[0][0]['run']; fail: (isSure: boolean) => void }[] = []
 
-  constructor(instance: Instance, parts: InstanceParts) {
+  constructor(instance: Instance, parts: InstanceParts, time: LeaseTime) {
     this.#instance = instance
     this.#parts = parts
+    this.#time = time
   }
 
-  consume(transaction: Transaction): Promise<Verdicts> {
+  deadline(): number {
+    return this.#time.steady() + DEADLINE_MS
+  }
+
+  decide(transaction: Transaction): Promise<Answer> {
     const { world, ledger } = this.#parts
     return new Promise((resolve) => {
-      const answered = (verdicts: Verdicts) => {
+      const answered = (answer: Answer) => {
         world.settled()
-        resolve(verdicts)
+        resolve(answer)
       }
       this.#push(
+        transaction.deadline,
         (counters, time) => {
-          const verdicts = counters.consume(transaction, time)
-          ledger.charged(transaction, verdicts)
-          return () => answered(verdicts)
+          const answer = counters.decide(transaction, time)
+          ledger.charged(answer)
+          return () => answered(answer)
         },
         () => answered(refusalOf(transaction, this.#parts.server.time)),
       )
@@ -153,24 +178,26 @@ class Wire implements LeasingStore {
 
   lease(
     ask: LeaseAsk,
-    answered: (answer: LeaseAnswer) => void,
+    answered: (reply: LeaseReply) => void,
     failed: (failure: StoreFailure) => void,
   ): void {
     const { world } = this.#parts
     this.#push(
+      ask.deadline,
       (counters, time) => {
-        const answer = counters.lease(ask, time)
+        const reply = counters.lease(ask, time)
         return () => {
           world.settled()
-          answered(answer)
+          answered(reply)
         }
       },
-      (isSure) => failed(new StoreFailure('store_timeout', !isSure)),
+      (isSure) => failed(new StoreFailure('store_timeout', isSure ? 'not_done' : 'unknown')),
     )
   }
 
   /** Goes with the others of this turn; heard of once, at the latest when the deadline has passed. */
   #push(
+    deadline: number,
     run: (counters: Server['counters'], time: number) => () => void,
     failed: (isSure: boolean) => void,
   ): void {
@@ -182,7 +209,7 @@ class Wire implements LeasingStore {
     }
     const fail = (isSure: boolean) => once(() => failed(isSure))()
     this.#batch.push({ run: (counters, time) => once(run(counters, time)), fail })
-    this.#instance.later(DEADLINE_US, () => fail(false))
+    this.#time.deadline(deadline, () => fail(false))
     if (this.#batch.length === 1) this.#instance.later(0, () => this.#flush())
   }
 
@@ -198,28 +225,8 @@ class Wire implements LeasingStore {
     )
   }
 
-  refund(): never[] {
-    return []
-  }
-
-  grant(): never[] {
-    return []
-  }
-
-  charge(): never[] {
-    return []
-  }
-
-  reset(): number {
-    return 0
-  }
-
-  renew(): number {
-    return 0
-  }
-
-  release(): boolean {
-    return false
+  change(operations: readonly Operation[]): Changed[] {
+    return operations.map(() => 0)
   }
 
   use(): void {}
@@ -228,7 +235,9 @@ class Wire implements LeasingStore {
 }
 
 /** What an instance answers that could not ask: no. */
-function refusalOf(transaction: Transaction, now: number): Verdicts {
-  const limits = transaction.rules.reduce((sum, rule) => sum + rule.limits.length, 0)
-  return [0, now, 1, ...new Array<number>(limits * 7).fill(0)]
+function refusalOf(transaction: Transaction, now: number): Answer {
+  const answer = Answer.open(transaction, now, false)
+  answer.degradedReason = 'store_timeout'
+  for (const { index } of answer.each()) answer.setStatus(index, SHUT)
+  return answer
 }

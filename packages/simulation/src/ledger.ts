@@ -9,8 +9,9 @@ import {
   SLIDING_COUNTER,
 } from '../../limiter/src/algorithms/limit-numbers.js'
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
+import type { Answer } from '../../limiter/src/stores/answer.js'
 import { LeasedRow } from '../../limiter/src/stores/leased/leased-row.js'
-import { ALLOWED, costOf, type Transaction, type Verdicts } from '../../limiter/src/stores/store.js'
+import { costOf } from '../../limiter/src/stores/transaction.js'
 import type { World } from './world.js'
 import { wrap } from './wrap.js'
 
@@ -46,8 +47,8 @@ export class Ledger {
   }
 
   /** The server has decided a transaction. */
-  charged(transaction: Transaction, verdicts: Verdicts): void {
-    if (verdicts[ALLOWED] !== 1 || transaction.dryRun) return
+  charged({ transaction, allowed }: Answer): void {
+    if (!allowed || transaction.dryRun) return
     for (const [i, rule] of transaction.rules.entries())
       this.spent(rule, transaction.values[i]!, costOf(transaction, i))
   }

@@ -9,11 +9,9 @@ import {
   rollLeases,
 } from '../../limiter/src/algorithms/leases.js'
 import { BUCKET, type LimitNumbers } from '../../limiter/src/algorithms/limit-numbers.js'
-import { GIVEN_BACK, MARK, VERDICT_WIDTH } from '../../limiter/src/algorithms/verdict.js'
 import type { LimitsInput } from '../../limiter/src/index.js'
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
-import type { LeaseReport } from '../../limiter/src/stores/leased/lease-port.js'
-import { FIRST_VERDICT } from '../../limiter/src/stores/store.js'
+import type { LeaseReport } from '../../limiter/src/stores/leasing.js'
 import { type Malice, torment } from '../src/adversary.js'
 import { Counters, type Row } from '../src/counters.js'
 import { firstSeed } from './seeds.js'
@@ -106,10 +104,8 @@ describe('the search finds', () => {
         super.setLead(rule, false)
       }
 
-      protected override grant(
-        ...[rule, row, n, now, verdicts]: Parameters<Counters['grant']>
-      ): number {
-        super.grant(rule, row, n, now, verdicts)
+      protected override grant(...[rule, row, n, now, out]: Parameters<Counters['grant']>): number {
+        super.grant(rule, row, n, now, out)
         return (row.lease![0]! + 2) * LEASE_PERIOD
       }
     }
@@ -131,11 +127,11 @@ describe('the search finds', () => {
       override lease(...[ask, now]: Parameters<Counters['lease']>) {
         const before = this.run
         const kept = new Map([...this.rows].map(([key, row]) => [key, row.copy()]))
-        const answer = super.lease(ask, now)
+        const reply = super.lease(ask, now)
         // A failover loses the grant that was just made.
-        if (before !== this.lastRun && answer.granted > 0) this.rows = kept
+        if (before !== this.lastRun && reply.granted > 0) this.rows = kept
         this.lastRun = before
-        return answer
+        return reply
       }
 
       lastRun = 1
@@ -145,11 +141,11 @@ describe('the search finds', () => {
 
   it('receipts that know nothing of what others gave back', () => {
     class Generous extends Counters {
-      override refund(...[rule, value, j, n, verdicts, now]: Parameters<Counters['refund']>) {
-        const blind = [...verdicts]
+      override refund(...[refund, now]: Parameters<Counters['refund']>) {
+        const { rule, limit, value } = refund
         const row = this.open(rule, value, now)
-        blind[FIRST_VERDICT + j * VERDICT_WIDTH + GIVEN_BACK] = row.sums[j]!
-        return super.refund(rule, value, j, n, blind, now)
+        const givenBack = row.sums[rule.limits.indexOf(limit)]!
+        return super.refund({ ...refund, take: { ...refund.take, givenBack } }, now)
       }
     }
     expect(search(() => new Generous())).not.toBeNull()
@@ -157,16 +153,16 @@ describe('the search finds', () => {
 
   it('receipts in which what is leased out counts', () => {
     class Counting extends Counters {
-      override consume(...[transaction, now]: Parameters<Counters['consume']>) {
-        const verdicts = [...super.consume(transaction, now)]
-        const rule = transaction.rules[0]!
-        const { lease } = this.open(rule, transaction.values[0]!, now)
-        for (const [j, { numbers }] of rule.limits.entries())
-          if (numbers.kind === BUCKET && lease !== null)
-            verdicts[FIRST_VERDICT + j * VERDICT_WIDTH + MARK]! += Math.round(
-              (leasedOut(lease) * numbers.window) / numbers.amount,
-            )
-        return verdicts
+      override decide(...[transaction, now]: Parameters<Counters['decide']>) {
+        const answer = super.decide(transaction, now)
+        for (const { rule, value, limit, index } of answer.each()) {
+          const { numbers } = limit
+          const { lease } = this.open(rule, value, now)
+          if (numbers.kind !== BUCKET || lease === null) continue
+          const out = Math.round((leasedOut(lease) * numbers.window) / numbers.amount)
+          answer.setMark(index, answer.mark(index) + out, answer.markRest(index))
+        }
+        return answer
       }
     }
     expect(search(() => new Counting())).not.toBeNull()

@@ -2,17 +2,14 @@
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MARK, STATUS, VERDICT_WIDTH, YES } from '../../limiter/src/algorithms/verdict.js'
 import { type LimitsInput, RuleSet } from '../../limiter/src/index.js'
 import { ioredisOptions } from '../../limiter/src/redis.js'
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
-import { SafetyNet } from '../../limiter/src/stores/guarded/safety-net.js'
-import type { LeaseAnswer, LeaseAsk } from '../../limiter/src/stores/leased/lease-port.js'
-import { Keys } from '../../limiter/src/stores/redis/keys.js'
-import { redisPort } from '../../limiter/src/stores/redis/redis-client.js'
-import { RedisStore } from '../../limiter/src/stores/redis/redis-store.js'
-import { StoreClock } from '../../limiter/src/stores/redis/store-clock.js'
-import { FIRST_VERDICT, type Verdicts } from '../../limiter/src/stores/store.js'
+import { Answer } from '../../limiter/src/stores/answer.js'
+import type { LeaseAsk, LeaseReply } from '../../limiter/src/stores/leasing.js'
+import type { RedisStore } from '../../limiter/src/stores/redis/redis-store.js'
+import { newTransaction } from '../../limiter/src/stores/transaction.js'
+import { bareStore } from '../../limiter/test/redis/bare-store.js'
 import { RedisServer } from '../../limiter/test/redis/servers.js'
 import { Counters } from '../src/counters.js'
 import { Random } from '../src/random.js'
@@ -21,6 +18,7 @@ import { firstSeed } from './seeds.js'
 
 const HISTORIES = 300
 const STEPS = 40
+const DEADLINE_MS = 10_000
 
 /** Before and after a change of the rules. */
 const LIMITS: readonly (readonly [LimitsInput, LimitsInput])[] = [
@@ -56,18 +54,10 @@ afterAll(async () => {
 })
 
 function storeOn(): RedisStore {
-  const clock = new StoreClock(() => now)
-  const safeguard = new SafetyNet({
-    deadlineMs: 10_000,
-    instances: 1,
-    storeTime: (time) => time,
-    now: () => performance.now(),
-  })
-  const keys = new Keys('same')
-  return new RedisStore({ port: redisPort(client), safeguard, keys, deadlineMs: 10_000, clock })
+  return bareStore(client, 'same', () => now)
 }
 
-function leased(store: RedisStore, ask: LeaseAsk): Promise<LeaseAnswer> {
+function leased(store: RedisStore, ask: LeaseAsk): Promise<LeaseReply> {
   return new Promise((resolve, reject) => store.lease(ask, resolve, reject))
 }
 
@@ -76,14 +66,13 @@ function ruleOf(limits: LimitsInput, namespace: string): CompiledRule {
 }
 
 /** A limit that was not taken from has left no mark. */
-function said(verdicts: Verdicts): number[] {
-  const [allowed] = verdicts
-  return verdicts.map((number, i) => {
-    if (i < FIRST_VERDICT) return number
-    const place = (i - FIRST_VERDICT) % VERDICT_WIDTH
-    const isTaken = allowed === 1 && verdicts[i - place + STATUS] === YES
-    return place >= MARK && !isTaken ? 0 : number
-  })
+function said(answer: Answer): readonly number[] {
+  const shown = new Answer(answer.transaction, [...answer.numbers])
+  const nothing = Answer.open(answer.transaction, 0, false)
+  nothing.numbers.fill(0)
+  for (const { index } of answer.each())
+    if (!answer.wasTaken(index)) shown.copyTake(index, nothing, index)
+  return shown.numbers
 }
 
 async function compare(seed: number): Promise<number> {
@@ -94,26 +83,19 @@ async function compare(seed: number): Promise<number> {
   let rule = variants[0]!
   const store = storeOn()
   const counters = new Counters()
-  const held: { here: LeaseAnswer; there: LeaseAnswer; unspent: number }[] = []
+  const held: { here: LeaseReply; there: LeaseReply; unspent: number }[] = []
   let granted = 0
   now = BEGINNING + random.whole(0, 10_000_000)
   for (let step = 0; step < STEPS; step++) {
     if (random.chance(0.4)) {
       const cost = random.pick([1, 1, 2, 5, 20])
-      const transaction = {
-        rules: [rule],
-        values: ['x'],
-        costs: null,
-        cost,
-        dryRun: random.chance(0.1),
-        holdId: '',
-        idempotency: null,
-        replayOf: null,
-        now,
-      }
-      const there = await store.consume(transaction)
-      const here = counters.consume(transaction, now)
-      expect(said(here), `consume at step ${step}`).toEqual(said(there))
+      const dryRun = random.chance(0.1)
+      const deadline = performance.now() + DEADLINE_MS
+      const asked = { rules: [rule], values: ['x'], cost, dryRun, now, deadline }
+      const transaction = newTransaction(asked)
+      const there = await store.decide(transaction)
+      const here = counters.decide(transaction, now)
+      expect(said(here), `decision at step ${step}`).toEqual(said(there))
     } else {
       const i = random.chance(0.5) ? random.whole(0, held.length - 1) : -1
       const one = held[i]
@@ -123,13 +105,14 @@ async function compare(seed: number): Promise<number> {
       const report = (side: 'here' | 'there') =>
         one === undefined ? [] : [{ lease: one[side].lease, spent: some, back }]
       if (one !== undefined) one.unspent -= some + back
-      const ask = { rule, value: 'x', want, now }
+      const deadline = performance.now() + DEADLINE_MS
+      const ask = { rule, value: 'x', want, now, deadline }
       const there = await leased(store, { ...ask, reports: report('there') })
       const here = counters.lease({ ...ask, reports: report('here') }, now)
-      const shown = ({ lease: { run: _run, rule: _rule, ...lease }, ...answer }: LeaseAnswer) => ({
-        ...answer,
+      const shown = ({ lease: { run: _run, rule: _rule, ...lease }, ...reply }: LeaseReply) => ({
+        ...reply,
         lease,
-        verdicts: said(answer.verdicts),
+        answer: said(reply.answer),
       })
       expect(shown(here), `lease at step ${step}`).toEqual(shown(there))
       granted += here.granted

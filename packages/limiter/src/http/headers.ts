@@ -3,10 +3,8 @@
  * The draft is still moving, so its forms are named by version and chosen.
  */
 import { CONCURRENCY } from '../algorithms/limit-numbers.js'
-import { GO_AT, NOT_NOW, RESET_AT, STATUS, UNCOUNTED } from '../algorithms/verdict.js'
 import type { DecisionRecord } from '../decision-record.js'
-import { remainingIn } from '../stores/store.js'
-import type { TopLimit } from '../top-limit.js'
+import type { AnsweredLimit } from '../stores/answer.js'
 
 export const HEADER_FAMILIES = ['x-ratelimit', 'draft-6', 'draft-7', 'draft-8', 'draft-11'] as const
 export type HeaderFamily = (typeof HEADER_FAMILIES)[number]
@@ -14,7 +12,7 @@ export type HeaderFamily = (typeof HEADER_FAMILIES)[number]
 const DEFAULT_FAMILIES: readonly HeaderFamily[] = ['x-ratelimit', 'draft-11']
 
 type Headers = Record<string, string>
-type Emitter = (decision: DecisionRecord, top: TopLimit) => Headers
+type Emitter = (decision: DecisionRecord, top: AnsweredLimit) => Headers
 
 const EMITTERS: Record<HeaderFamily, Emitter> = {
   'x-ratelimit': xRateLimit,
@@ -85,15 +83,15 @@ function structured(decision: DecisionRecord): Headers {
   const policies: string[] = []
   const states: string[] = []
   const named = new Set<string>()
-  for (const item of decision.eachLimit()) {
-    const { rule, limit, at } = item
-    if (rule.shadow || decision.verdicts[at + STATUS]! >= UNCOUNTED) continue
+  for (const item of decision.answer.each()) {
+    const { rule, limit, index } = item
+    if (rule.shadow || !decision.answer.isCounted(index)) continue
     const window = wholeSeconds(decision, item)
     const name = policyName(rule.name, window, named)
     const unit = limit.numbers.kind === CONCURRENCY ? 'concurrent-requests' : rule.unit
     const quotaUnit = unit === 'requests' ? '' : `;qu="${unit}"`
     policies.push(`"${name}";q=${limit.limit.amount};w=${window}${quotaUnit}`)
-    const left = remainingIn(decision.verdicts, at)
+    const left = decision.answer.remaining(index)
     states.push(`"${name}";r=${left};t=${secondsOf(decision, item)}`)
   }
   return { 'RateLimit-Policy': policies.join(', '), RateLimit: states.join(', ') }
@@ -108,20 +106,18 @@ export function policyName(rule: string, window: number, named: Set<string>): st
 }
 
 /** Draft 7 and before: the top limit's amount and window. */
-function policyOf(decision: DecisionRecord, top: TopLimit): string {
+function policyOf(decision: DecisionRecord, top: AnsweredLimit): string {
   return `${top.limit.limit.amount};w=${wholeSeconds(decision, top)}`
 }
 
 /** Seconds until a limit that says no admits the request, or one that says yes is full again. */
-function secondsOf(decision: DecisionRecord, { at }: TopLimit): number {
-  const { verdicts, decidedAt } = decision
-  const until = verdicts[at + STATUS] === NOT_NOW ? verdicts[at + GO_AT]! : verdicts[at + RESET_AT]!
-  return Math.max(
-    verdicts[at + STATUS] === NOT_NOW ? 1 : 0,
-    Math.ceil((until - decidedAt) / 1_000_000),
-  )
+function secondsOf(decision: DecisionRecord, { index }: AnsweredLimit): number {
+  const { answer, decidedAt } = decision
+  const isDenied = answer.isNotNow(index)
+  const until = isDenied ? answer.goAt(index) : answer.resetAt(index)
+  return Math.max(isDenied ? 1 : 0, Math.ceil((until - decidedAt) / 1_000_000))
 }
 
-function wholeSeconds(decision: DecisionRecord, { limit }: TopLimit): number {
+function wholeSeconds(decision: DecisionRecord, { limit }: AnsweredLimit): number {
   return Math.ceil(limit.windowSeconds(decision.decidedAt))
 }

@@ -1,5 +1,4 @@
 /** A refusal as a problem (RFC 9457), with the problem types of the IETF draft. */
-import { STATUS, YES } from '../algorithms/verdict.js'
 import type { Reason } from '../decision.js'
 import type { DecisionRecord } from '../decision-record.js'
 import { denialMessage } from '../describe.js'
@@ -35,8 +34,9 @@ export function problemOf(decision: DecisionRecord): Problem {
       ...common,
     }
   const violated = new Set<string>()
-  for (const { rule, at } of decision.eachLimit()) {
-    if (!rule.shadow && decision.verdicts[at + STATUS] !== YES) violated.add(rule.name)
+  const { answer } = decision
+  for (const { rule, index } of answer.each()) {
+    if (!rule.shadow && !answer.isYes(index)) violated.add(rule.name)
   }
   return {
     type: `${TYPES}quota-exceeded`,

@@ -8,16 +8,16 @@ import type { LimitText } from '../limits/limit-text.js'
 import type { Request } from '../request.js'
 import type { RulesDocument } from '../rules/document.js'
 import type { LimitsInput } from '../rules/rule-fields.js'
-import type { Answer, Store } from '../stores/store.js'
+import type { Awaitable, Store } from '../stores/store.js'
 
 export interface StoreUnderTest {
   readonly store: Store
   /** Called when its test is over, after the limiter was closed. */
-  close?(): Answer<void>
+  close?(): Awaitable<void>
 }
 
 /** Makes an empty store that decides by `clock`: milliseconds since the epoch, exact to the microsecond. */
-export type MakeStore = (clock: Clock) => Answer<StoreUnderTest>
+export type MakeStore = (clock: Clock) => Awaitable<StoreUnderTest>
 
 /** Opens a trial under a document's rules, or under one limit or several for every user. */
 export type Open = (rules: RulesDocument | LimitsInput) => Trial

@@ -1,20 +1,19 @@
 /** A change whose outcome the store did not tell is not asked for again; one that was not done may be. */
 import assert from 'node:assert/strict'
-import type { Store, Undone } from '../stores/store.js'
+import type { Operation, Undone } from '../stores/operation.js'
+import type { Store } from '../stores/store.js'
 import { ADA, type Chapter, FIVES, type Open, type Trial } from './trial.js'
 
-type Method = 'refund' | 'charge' | 'grant' | 'reset' | 'release'
-
-/** The next call of a method is carried out, or not, and its answer is lost. */
-function loseAnswer(trial: Trial, method: Method, undone: Undone): void {
-  const store = trial.store as { -readonly [K in Method]: Store[K] }
-  const real = store[method].bind(store) as (...args: unknown[]) => unknown
-  const lost = async (...args: unknown[]): Promise<Undone> => {
-    store[method] = real as never
-    if (undone === 'unknown') await real(...args)
-    return undone
+/** The next change, which must be of this kind only, is carried out, or not, and its answer is lost. */
+function loseAnswer(trial: Trial, kind: Operation['kind'], undone: Undone): void {
+  const store: { change: Store['change'] } = trial.store
+  const change = store.change.bind(store)
+  store.change = async (operations, moment) => {
+    store.change = change
+    for (const operation of operations) assert.equal(operation.kind, kind)
+    if (undone === 'unknown') await change(operations, moment)
+    return operations.map(() => undone)
   }
-  store[method] = lost
 }
 
 const { leaky_bucket: _, ...UNQUEUED } = FIVES

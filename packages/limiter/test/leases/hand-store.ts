@@ -2,35 +2,27 @@
  * A store and clocks in the hands of a test: nothing is answered before the test says how, and no time
  * passes but what it lets pass.
  */
-import {
-  GO_AT,
-  NOT_NOW,
-  REMAINING,
-  RESET_AT,
-  STATUS,
-  VERDICT_WIDTH,
-  YES,
-} from '../../src/algorithms/verdict.js'
+import { NOT_NOW, YES } from '../../src/algorithms/verdict.js'
 import type { CompiledRule } from '../../src/rules/compiled-rule.js'
-import type { LeaseAnswer, LeaseAsk, LeasingStore } from '../../src/stores/leased/lease-port.js'
+import { Answer } from '../../src/stores/answer.js'
+import type { Deadline } from '../../src/stores/deadlines.js'
 import type { LeaseTime } from '../../src/stores/leased/lease-time.js'
-import {
-  type Answer,
-  FIRST_VERDICT,
-  StoreFailure,
-  type Transaction,
-  type Verdicts,
-} from '../../src/stores/store.js'
-import { noteSurplus } from '../../src/stores/surplus.js'
+import type { LeaseAsk, LeaseReply, LeasingStore } from '../../src/stores/leasing.js'
+import type { Changed, Operation, Undone } from '../../src/stores/operation.js'
+import { type Awaitable, StoreFailure } from '../../src/stores/store.js'
+import { plainTransaction, type Transaction } from '../../src/stores/transaction.js'
 
 const START = 1_700_000_000_000_000
 /** A lease's period and a row's birth, as the store counts them: any will do. */
 const PERIOD = 1
 const BIRTH = START - 1
+/** How long a decision may take. */
+const DEADLINE_MS = 100
 
 export class HandTime implements LeaseTime {
   ms = 0
   readonly #steps = new Set<() => void>()
+  #deadlines: { readonly at: number; readonly missed: () => void }[] = []
 
   steady(): number {
     return this.ms
@@ -44,14 +36,26 @@ export class HandTime implements LeaseTime {
     return wall
   }
 
+  deadline(at: number, missed: () => void): Deadline {
+    const deadline = { at, missed }
+    this.#deadlines.push(deadline)
+    const meet = () => {
+      this.#deadlines = this.#deadlines.filter((other) => other !== deadline)
+    }
+    return { meet }
+  }
+
   every(_ms: number, step: () => void): () => void {
     this.#steps.add(step)
     return () => this.#steps.delete(step)
   }
 
-  /** So much later, everything that is done now and then is done. */
+  /** So much later, deadlines are missed, and everything that is done now and then is done. */
   pass(ms: number): void {
     this.ms += ms
+    const over = this.#deadlines.filter(({ at }) => at <= this.ms)
+    this.#deadlines = this.#deadlines.filter(({ at }) => at > this.ms)
+    for (const { missed } of over) missed()
     for (const step of this.#steps) step()
   }
 
@@ -79,23 +83,16 @@ export interface Grant extends Say {
 export class AskedDecision {
   constructor(
     readonly transaction: Transaction,
-    readonly since: number | undefined,
-    readonly answer: (verdicts: Verdicts) => void,
+    readonly answer: (answer: Answer) => void,
     readonly time: HandTime,
   ) {}
 
   allow(say: Say = {}): void {
-    this.answer(withSurplus([1, this.time.wall(), 0, ...this.#verdicts(YES, say)], say))
+    this.answer(answerOf(this.transaction, YES, say, this.time.wall()))
   }
 
   deny(say: Say = {}): void {
-    const isShadow = this.transaction.rules.every(({ shadow }) => shadow)
-    const verdicts = [isShadow ? 1 : 0, this.time.wall(), 0, ...this.#verdicts(NOT_NOW, say)]
-    this.answer(withSurplus(verdicts, say))
-  }
-
-  #verdicts(status: number, say: Say): number[] {
-    return this.transaction.rules.flatMap((rule) => verdictsOf(rule, status, say, this.time.wall()))
+    this.answer(answerOf(this.transaction, NOT_NOW, say, this.time.wall()))
   }
 }
 
@@ -103,7 +100,7 @@ export class AskedDecision {
 export class AskedLease {
   constructor(
     readonly ask: LeaseAsk,
-    readonly answered: (answer: LeaseAnswer) => void,
+    readonly answered: (reply: LeaseReply) => void,
     readonly failed: (failure: StoreFailure) => void,
     readonly time: HandTime,
   ) {}
@@ -119,30 +116,34 @@ export class AskedLease {
     const grantedAt = this.time.wall()
     const endsAt = grantedAt + 1000 * lastsMs
     const lease = { rule, value, grantedAt, endsAt, period: PERIOD, birth: BIRTH, run: 1 }
-    const verdicts = [1, grantedAt, 0, ...verdictsOf(rule, YES, { left }, grantedAt)]
-    this.answered({ granted, lease, out, verdicts: withSurplus(verdicts, say) })
+    const answer = answerAlone(rule, value, { ...say, left }, grantedAt)
+    this.answered({ granted, lease, out, answer })
   }
 
-  fail({ mayHaveRun }: { readonly mayHaveRun: boolean }): void {
-    this.failed(new StoreFailure('store_timeout', mayHaveRun))
+  fail(undone: Undone): void {
+    this.failed(new StoreFailure('store_timeout', undone))
   }
 }
 
-function withSurplus(verdicts: number[], { surplus = 0 }: Say): number[] {
-  noteSurplus(verdicts, FIRST_VERDICT, surplus)
-  return verdicts
+/** Every limit says the same; what is used beyond the limit is said of the first. */
+export function answerOf(transaction: Transaction, status: number, say: Say, now: number): Answer {
+  const { left = status === YES ? 100 : 0, inMs = 500, surplus = 0 } = say
+  const isShadow = transaction.rules.every(({ shadow }) => shadow)
+  const answer = Answer.open(transaction, now, status === YES || isShadow)
+  for (const { index } of answer.each()) {
+    answer.setStatus(index, status)
+    answer.setDifference(index, left)
+    answer.setResetAt(index, now + 1_000_000)
+    answer.setGoAt(index, status === YES ? now : now + 1000 * inMs)
+    answer.setMark(index, 0, 0)
+  }
+  answer.setSurplus(0, surplus)
+  return answer
 }
 
-export function verdictsOf(rule: CompiledRule, status: number, say: Say, now: number): number[] {
-  const { left = status === YES ? 100 : 0, inMs = 500 } = say
-  return rule.limits.flatMap(() => {
-    const verdict = new Array<number>(VERDICT_WIDTH).fill(0)
-    verdict[STATUS] = status
-    verdict[REMAINING] = left
-    verdict[RESET_AT] = now + 1_000_000
-    verdict[GO_AT] = status === YES ? now : now + 1000 * inMs
-    return verdict
-  })
+/** What a lease is answered with. */
+export function answerAlone(rule: CompiledRule, value: string, say: Say, now: number): Answer {
+  return answerOf(plainTransaction([rule], [value], 1, now), YES, say, now)
 }
 
 export class HandStore implements LeasingStore {
@@ -157,15 +158,19 @@ export class HandStore implements LeasingStore {
     this.time = time
   }
 
-  consume(transaction: Transaction, since?: number): Answer<Verdicts> {
+  deadline(): number {
+    return this.time.steady() + DEADLINE_MS
+  }
+
+  decide(transaction: Transaction): Awaitable<Answer> {
     return new Promise((resolve) => {
-      this.decisions.push(new AskedDecision(transaction, since, resolve, this.time))
+      this.decisions.push(new AskedDecision(transaction, resolve, this.time))
     })
   }
 
   lease(
     ask: LeaseAsk,
-    answered: (answer: LeaseAnswer) => void,
+    answered: (reply: LeaseReply) => void,
     failed: (failure: StoreFailure) => void,
   ): void {
     this.leases.push(new AskedLease(ask, answered, failed, this.time))
@@ -180,28 +185,8 @@ export class HandStore implements LeasingStore {
     return this.leases.at(-1)!
   }
 
-  refund(returns: readonly unknown[]): number[] {
-    return returns.map(() => 0)
-  }
-
-  grant(changes: readonly unknown[]): number[] {
-    return changes.map(() => 0)
-  }
-
-  charge(changes: readonly unknown[]): number[] {
-    return changes.map(() => 0)
-  }
-
-  reset(rows: readonly unknown[]): number {
-    return rows.length
-  }
-
-  renew(): number {
-    return 0
-  }
-
-  release(): boolean {
-    return false
+  change(operations: readonly Operation[]): Changed[] {
+    return operations.map(({ kind }) => (kind === 'reset' ? 1 : 0))
   }
 
   use(): void {}

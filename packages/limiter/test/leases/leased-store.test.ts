@@ -2,9 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { YES } from '../../src/algorithms/verdict.js'
 import type { LimitsInput } from '../../src/index.js'
-import type { LeaseAnswer, LeaseAsk } from '../../src/stores/leased/lease-port.js'
-import type { Transaction, Verdicts } from '../../src/stores/store.js'
-import { HandStore, verdictsOf } from './hand-store.js'
+import type { Answer } from '../../src/stores/answer.js'
+import type { LeaseAsk, LeaseReply } from '../../src/stores/leasing.js'
+import type { Transaction } from '../../src/stores/transaction.js'
+import { answerAlone, answerOf, HandStore } from './hand-store.js'
 import {
   ADA,
   fallIdle,
@@ -219,17 +220,15 @@ describe('what is not decided from leases', () => {
 class QuickStore extends HandStore {
   readonly asked = new Set<string>()
 
-  override consume({ rules }: Transaction): Verdicts {
-    const now = this.time.wall()
-    return [1, now, 0, ...rules.flatMap((rule) => verdictsOf(rule, YES, {}, now))]
+  override decide(transaction: Transaction): Answer {
+    return answerOf(transaction, YES, {}, this.time.wall())
   }
 
-  override lease({ rule, value }: LeaseAsk, answered: (answer: LeaseAnswer) => void): void {
+  override lease({ rule, value }: LeaseAsk, answered: (reply: LeaseReply) => void): void {
     this.asked.add(value)
     const now = this.time.wall()
     const lease = { rule, value, grantedAt: now, endsAt: now, period: 1, birth: now, run: 1 }
-    const verdicts = [1, now, 0, ...verdictsOf(rule, YES, {}, now)]
-    answered({ granted: 0, lease, out: 0, verdicts })
+    answered({ granted: 0, lease, out: 0, answer: answerAlone(rule, value, {}, now) })
   }
 }
 

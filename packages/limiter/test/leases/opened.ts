@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { Decision } from '../../src/decision.js'
 import { createLimiter, RuleSet, type RulesDocument } from '../../src/index.js'
 import { LeasedStore } from '../../src/stores/leased/leased-store.js'
-import type { Answer } from '../../src/stores/store.js'
+import type { Awaitable } from '../../src/stores/store.js'
 import { HandStore, HandTime } from './hand-store.js'
 
 export type Rules = NonNullable<RulesDocument['rules']>
@@ -20,9 +20,8 @@ export function open(rules: Rules = LEASED, make = (time: HandTime) => new HandS
   const store = new LeasedStore({
     inner,
     time,
-    isUsual: true,
+    leasedByDefault: true,
     mostDeniedMs: Number.POSITIVE_INFINITY,
-    deadlineMs: 100,
   })
   const limiter = createLimiter({
     rules: RuleSet.compile({ rules }),
@@ -51,17 +50,17 @@ export function openHolding(held: number, left = 100, rules?: Rules, request?: o
 }
 
 /** Decided from memory. */
-export function isLocal(answer: Answer<Decision>): answer is Decision {
+export function isLocal(answer: Awaitable<Decision>): answer is Decision {
   return !(answer instanceof Promise)
 }
 
-export function local(answer: Answer<Decision>): Decision {
+export function local(answer: Awaitable<Decision>): Decision {
   if (!isLocal(answer)) throw new Error('the store was asked')
   return answer
 }
 
 /** So many are decided from memory. */
-export function spend(decide: () => Answer<Decision>, times: number): void {
+export function spend(decide: () => Awaitable<Decision>, times: number): void {
   for (let i = 0; i < times; i++) expect(local(decide()).allowed).toBe(true)
 }
 

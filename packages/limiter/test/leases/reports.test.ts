@@ -17,7 +17,7 @@ describe('a report', () => {
     spend(decide, 3)
     fallIdle(time)
     const sent = inner.leases.length
-    inner.lastLease.fail({ mayHaveRun: true })
+    inner.lastLease.fail('unknown')
     fallIdle(time)
     expect(inner.leases).toHaveLength(sent)
     expect(isLocal(decide())).toBe(false)
@@ -28,7 +28,7 @@ describe('a report', () => {
     const { time, inner, decide, store } = openHolding(10)
     spend(decide, 3)
     fallIdle(time)
-    inner.lastLease.fail({ mayHaveRun: false })
+    inner.lastLease.fail('not_done')
     expect(isLocal(decide())).toBe(true)
     fallIdle(time)
     expect(inner.lastLease.reports).toEqual(['4+6'])
@@ -77,10 +77,10 @@ describe('a lease on its way', () => {
     time.ms += 30
     void decide()
     time.ms += 70
-    inner.lastLease.fail({ mayHaveRun: true })
+    inner.lastLease.fail('unknown')
     await Promise.resolve()
     expect(inner.decisions).toHaveLength(WARM + 1)
-    expect(inner.decision.since).toBe(30)
+    expect(inner.decision.transaction.deadline).toBe(30 + 100)
   })
 
   it('is followed by one that is large enough for all who wait yet, while leases come in full', async () => {
@@ -105,7 +105,7 @@ describe('a lease on its way', () => {
     expect(inner.decisions).toHaveLength(WARM)
     time.pass(20)
     expect(inner.decisions).toHaveLength(WARM + 1)
-    expect(inner.decision.since).toBe(30)
+    expect(inner.decision.transaction.deadline).toBe(30 + 100)
   })
 
   it('lets a call of those who wait ask for themselves near the limit, whose no answers the others', async () => {
@@ -186,7 +186,7 @@ describe('when it is closed', () => {
   it('a store that cannot be reached does not keep it', async () => {
     const { inner, store } = openHolding(10)
     const closed = store.close()
-    inner.lastLease.fail({ mayHaveRun: false })
+    inner.lastLease.fail('not_done')
     await closed
     expect(store.tally).toMatchObject({ returned: 0, lost: 10 })
   })

@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { ShardRules } from '../../src/stores/sharded/sharded-rule.js'
 import type { Store } from '../../src/stores/store.js'
+import { plainTransaction } from '../../src/stores/transaction.js'
 import { seeded, type WorldOptions, worldOf } from '../shards/over-memory.js'
 
 const RATE = 4000
@@ -61,19 +62,14 @@ const runs = [4, 16].flatMap((shards) =>
 function onlyOne(inner: Store, instance: number): Store {
   const shards = new ShardRules()
   return {
-    ...inner,
-    consume: (transaction) =>
-      inner.consume({
-        rules: transaction.rules.map((rule) => shards.of(rule)!.shard(instance)),
-        values: transaction.values,
-        costs: null,
-        cost: transaction.cost,
-        dryRun: false,
-        holdId: '',
-        idempotency: null,
-        replayOf: null,
-        now: transaction.now,
-      }),
+    decide: async (transaction) => {
+      const { rules, values, cost, now } = transaction
+      const ofShard = rules.map((rule) => shards.of(rule)!.shard(instance))
+      return (await inner.decide(plainTransaction(ofShard, values, cost, now))).as(transaction)
+    },
+    change: (operations, moment) => inner.change(operations, moment),
+    use: (rules) => inner.use(rules),
+    close: () => inner.close(),
   }
 }
 

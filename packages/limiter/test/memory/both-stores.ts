@@ -7,23 +7,18 @@ import { expect } from 'vitest'
 import { GIVEN_BACK, VERDICT_WIDTH } from '../../src/algorithms/verdict.js'
 import type { MemoryStore, RuleSet } from '../../src/index.js'
 import { drain, type Slices } from '../../src/slices.js'
-import {
-  FIRST_VERDICT,
-  type HoldPlace,
-  type LimitChange,
-  type Return,
-  type Store,
-  type Transaction,
-  type Verdicts,
-} from '../../src/stores/store.js'
+import { Answer, type AnsweredLimit, FIRST_VERDICT, type Take } from '../../src/stores/answer.js'
+import type { Changed, Operation } from '../../src/stores/operation.js'
+import type { Store } from '../../src/stores/store.js'
+import type { Moment, Transaction } from '../../src/stores/transaction.js'
 
 export class BothStores implements Store {
   readonly isSync = true
   #twin: MemoryStore | null = null
   #rules: RuleSet | null = null
   readonly #store: MemoryStore
-  /** What the twin answered, by what was answered here. */
-  readonly #twins = new WeakMap<Verdicts, Verdicts>()
+  /** The takes from the twin, by those from the store. */
+  readonly #takes = new WeakMap<Take, Take>()
 
   constructor(store: MemoryStore) {
     this.#store = store
@@ -35,54 +30,25 @@ export class BothStores implements Store {
     if (this.#rules !== null) drain(twin.use(this.#rules))
   }
 
-  #ask<T>(question: (store: MemoryStore) => T): T {
-    const answer = question(this.#store)
-    if (this.#twin !== null) expect(question(this.#twin)).toEqual(answer)
-    return answer
+  decide(transaction: Transaction): Answer {
+    const answer = this.#store.decide(transaction)
+    if (this.#twin === null) return answer
+    const other = this.#twin.decide(transaction)
+    expect(withoutGivenBack(other)).toEqual(withoutGivenBack(answer))
+    expect(other.isReplay).toBe(answer.isReplay)
+    return new TwinAnswer(answer, other, this.#takes)
   }
 
-  consume(transaction: Transaction) {
-    const verdicts = this.#store.consume(transaction)
+  change(operations: readonly Operation[], moment: Moment): Changed[] {
+    const changed = this.#store.change(operations, moment)
     if (this.#twin !== null) {
-      const others = this.#twin.consume(transaction)
-      expect(withoutGivenBack(others)).toEqual(withoutGivenBack(verdicts))
-      this.#twins.set(verdicts, others)
+      const others = operations.map((operation) => {
+        if (operation.kind !== 'refund') return operation
+        return { ...operation, take: this.#takes.get(operation.take) ?? operation.take }
+      })
+      expect(this.#twin.change(others, moment)).toEqual(changed)
     }
-    return verdicts
-  }
-
-  refund(returns: readonly Return[], now: number) {
-    return this.#ask((store) =>
-      store.refund(
-        store === this.#store
-          ? returns
-          : returns.map((one) => ({
-              ...one,
-              verdicts: this.#twins.get(one.verdicts) ?? one.verdicts,
-            })),
-        now,
-      ),
-    )
-  }
-
-  grant(changes: readonly LimitChange[], now: number) {
-    return this.#ask((store) => store.grant(changes, now))
-  }
-
-  charge(changes: readonly LimitChange[], now: number) {
-    return this.#ask((store) => store.charge(changes, now))
-  }
-
-  reset(rows: Parameters<Store['reset']>[0], now: number) {
-    return this.#ask((store) => store.reset(rows, now))
-  }
-
-  renew(hold: HoldPlace, now: number) {
-    return this.#ask((store) => store.renew(hold, now))
-  }
-
-  release(hold: HoldPlace, now: number) {
-    return this.#ask((store) => store.release(hold, now))
+    return changed
   }
 
   *use(rules: RuleSet): Slices<void> {
@@ -94,8 +60,30 @@ export class BothStores implements Store {
   close() {}
 }
 
-function withoutGivenBack(verdicts: Verdicts): number[] {
-  return verdicts.map((number, i) =>
+/** An answer that remembers for each take what the twin's would be. */
+class TwinAnswer extends Answer {
+  readonly #twin: Answer
+  readonly #takes: WeakMap<Take, Take>
+
+  constructor(
+    { transaction, numbers, isReplay }: Answer,
+    twin: Answer,
+    takes: WeakMap<Take, Take>,
+  ) {
+    super(transaction, numbers, isReplay)
+    this.#twin = twin
+    this.#takes = takes
+  }
+
+  override takeOf(limit: AnsweredLimit): Take {
+    const take = super.takeOf(limit)
+    this.#takes.set(take, this.#twin.takeOf(limit))
+    return take
+  }
+}
+
+function withoutGivenBack({ numbers }: Answer): number[] {
+  return numbers.map((number, i) =>
     i >= FIRST_VERDICT && (i - FIRST_VERDICT) % VERDICT_WIDTH === GIVEN_BACK ? 0 : number,
   )
 }

@@ -2,17 +2,14 @@
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { REMAINING } from '../../src/algorithms/verdict.js'
 import { RuleSet } from '../../src/index.js'
 import { ioredisOptions } from '../../src/redis.js'
 import type { CompiledRule } from '../../src/rules/compiled-rule.js'
-import { SafetyNet } from '../../src/stores/guarded/safety-net.js'
-import type { LeaseAnswer, LeaseReport } from '../../src/stores/leased/lease-port.js'
-import { Keys } from '../../src/stores/redis/keys.js'
-import { redisPort } from '../../src/stores/redis/redis-client.js'
-import { RedisStore } from '../../src/stores/redis/redis-store.js'
-import { StoreClock } from '../../src/stores/redis/store-clock.js'
-import { FIRST_VERDICT, type Verdicts } from '../../src/stores/store.js'
+import type { Answer } from '../../src/stores/answer.js'
+import type { LeaseReply, LeaseReport } from '../../src/stores/leasing.js'
+import type { RedisStore } from '../../src/stores/redis/redis-store.js'
+import { plainTransaction } from '../../src/stores/transaction.js'
+import { bareStore } from './bare-store.js'
 import { RedisServer, until } from './servers.js'
 
 const START = 1_700_000_000_100_000
@@ -44,21 +41,11 @@ async function storeOn({ port }: RedisServer): Promise<RedisStore> {
   const client = new Redis({ ...ioredisOptions, port, host: '127.0.0.1' })
   clients.push(client)
   await once(client, 'ready')
-  const deadlineMs = 10_000
-  const safeguard = new SafetyNet({
-    deadlineMs,
-    instances: 1,
-    storeTime: (time) => time,
-    now: () => performance.now(),
-  })
-  const clock = new StoreClock(() => now)
-  return new RedisStore({
-    port: redisPort(client),
-    safeguard,
-    keys: new Keys('reports'),
-    deadlineMs,
-    clock,
-  })
+  return bareStore(client, 'reports', () => now)
+}
+
+function moment() {
+  return { now, deadline: performance.now() + 10_000 }
 }
 
 function ask(
@@ -66,19 +53,19 @@ function ask(
   want: number,
   reports: readonly LeaseReport[] = [],
   of: CompiledRule = rule,
-): Promise<LeaseAnswer> {
+): Promise<LeaseReply> {
   return new Promise((resolve, reject) =>
-    store.lease({ rule: of, value: 'x', want, reports, now }, resolve, reject),
+    store.lease({ rule: of, value: 'x', want, reports, ...moment() }, resolve, reject),
   )
 }
 
 /** What is leased out, and what is left. */
-function state({ out, verdicts }: LeaseAnswer): [out: number, left: number] {
-  return [out, verdicts[FIRST_VERDICT + REMAINING]!]
+function state({ out, answer }: LeaseReply): [out: number, left: number] {
+  return [out, answer.remaining(0)]
 }
 
 /** Half was spent, half is given back. */
-function halves({ lease, granted }: LeaseAnswer): LeaseReport {
+function halves({ lease, granted }: LeaseReply): LeaseReport {
   return { lease, spent: granted / 2, back: granted / 2 }
 }
 
@@ -135,9 +122,8 @@ describe('variants of a rule, which share its row', () => {
   })
   const [base, pro, log] = ['r', 'r@pro', 'r@log'].map((name) => variants.named(name)!)
 
-  async function take(store: RedisStore, of: CompiledRule, cost: number): Promise<Verdicts> {
-    const asked = { rules: [of], values: ['x'], costs: null, cost, dryRun: false, now }
-    return store.consume({ ...asked, holdId: '', idempotency: null, replayOf: null })
+  async function take(store: RedisStore, of: CompiledRule, cost: number): Promise<Answer> {
+    return store.decide(plainTransaction([of], ['x'], cost, now))
   }
 
   it('do not refill what is leased of another while they are asked for themselves', async () => {
@@ -147,8 +133,8 @@ describe('variants of a rule, which share its row', () => {
     // All of it is spent at the last moment, and nobody says so.
     now = lease.endsAt + 1000
     await take(store, base!, 1)
-    const { verdicts } = await ask(store, 0, [], pro)
-    expect(verdicts[FIRST_VERDICT + REMAINING]).toBe(4000 - 500 + 1)
+    const { answer } = await ask(store, 0, [], pro)
+    expect(answer.remaining(0)).toBe(4000 - 500 + 1)
   })
 
   it('leave the log of another in order', async () => {

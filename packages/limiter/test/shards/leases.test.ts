@@ -1,14 +1,14 @@
 /** Leases of a rule in shards: each report goes to its lease's shard, the want to the fuller of two. */
 import { expect, it } from 'vitest'
-import { REMAINING } from '../../src/algorithms/verdict.js'
 import { MemoryStore, RuleSet } from '../../src/index.js'
-import type { CompiledRule } from '../../src/rules/compiled-rule.js'
-import type { Lease, LeaseAnswer, LeaseAsk, LeasePort } from '../../src/stores/leased/lease-port.js'
+import { Deadlines } from '../../src/stores/deadlines.js'
+import type { Lease, LeaseAsk, LeaseReply, LeasingStore } from '../../src/stores/leasing.js'
+import type { Undone } from '../../src/stores/operation.js'
 import { readMark } from '../../src/stores/sharded/shard-mark.js'
 import { ShardRules } from '../../src/stores/sharded/sharded-rule.js'
 import { ShardedStore } from '../../src/stores/sharded/sharded-store.js'
-import { FIRST_VERDICT, StoreFailure, type Transaction } from '../../src/stores/store.js'
-import { surplusAt } from '../../src/stores/surplus.js'
+import { StoreFailure } from '../../src/stores/store.js'
+import { newTransaction } from '../../src/stores/transaction.js'
 import { seeded } from './over-memory.js'
 
 const NOW = 1_790_000_000_000_000
@@ -20,44 +20,41 @@ const rules = RuleSet.compile({
 })
 const [hot, cold] = [rules.named('hot')!, rules.named('cold')!]
 
+const MOMENT = { now: NOW, deadline: Number.POSITIVE_INFINITY }
+
 /** Grants what is wanted by taking it, and keeps what it was asked. */
-class LeasingStore extends MemoryStore implements LeasePort {
+class GrantingStore extends MemoryStore implements LeasingStore {
   readonly asks: LeaseAsk[] = []
   isAway = false
 
   lease(
     ask: LeaseAsk,
-    answered: (answer: LeaseAnswer) => void,
+    answered: (reply: LeaseReply) => void,
     failed: (failure: StoreFailure) => void,
   ): void {
     this.asks.push(ask)
-    if (this.isAway) return failed(new StoreFailure('breaker_open', false))
+    if (this.isAway) return failed(new StoreFailure('breaker_open', 'not_done'))
     const { rule, value, want, now } = ask
-    const verdicts = this.consume(takeOf(rule, value, Math.max(1, want), want === 0))
+    const parts = { rules: [rule], values: [value], cost: Math.max(1, want), dryRun: want === 0 }
+    const answer = this.decide(newTransaction({ ...parts, ...MOMENT }))
     const lease = { rule, value, grantedAt: now, endsAt: now, period: 0, birth: 0, run: 0 }
-    answered({ granted: want, lease, out: want, verdicts })
+    answered({ granted: want, lease, out: want, answer })
   }
 }
 
-function takeOf(rule: CompiledRule, value: string, cost: number, dryRun: boolean): Transaction {
-  const nothing = { holdId: '', idempotency: null, replayOf: null }
-  return { rules: [rule], values: [value], costs: null, cost, dryRun, now: NOW, ...nothing }
-}
-
 function world() {
-  const inner = new LeasingStore()
-  const store = new ShardedStore(inner, { deadlineMs: 1000, random: seeded(3) })
+  const inner = new GrantingStore()
+  const store = new ShardedStore(inner, { timers: new Deadlines(), random: seeded(3) })
   const lease = (ask: Partial<LeaseAsk>) => {
-    const answers: LeaseAnswer[] = []
-    const whole = { rule: hot, value: 'ada', reports: [], want: 0, now: NOW, ...ask }
+    const replies: LeaseReply[] = []
     store.lease(
-      whole,
-      (answer) => answers.push(answer),
+      { rule: hot, value: 'ada', reports: [], want: 0, ...MOMENT, ...ask },
+      (reply) => replies.push(reply),
       (failure) => {
         throw failure
       },
     )
-    return answers
+    return replies
   }
   return { inner, store, lease }
 }
@@ -73,12 +70,13 @@ it('a want goes to one shard, whose rule the lease is of, and is answered with w
   let left = 80
   const shards = new Set<number>()
   for (let i = 0; i < 40; i++) {
-    const [{ lease: granted, verdicts }] = lease({ want: 1 }) as [LeaseAnswer]
+    const [{ lease: granted, answer }] = lease({ want: 1 }) as [LeaseReply]
+    expect(answer.transaction.rules).toEqual([hot])
     expect(granted.rule.whole).toBe(hot)
     shards.add(granted.rule.family.shard)
     left -= 1
-    expect(verdicts[FIRST_VERDICT + 1]).toBe(left)
-    expect(readMark(verdicts, FIRST_VERDICT)).toMatchObject({
+    expect(answer.difference(0)).toBe(left)
+    expect(readMark(answer.markRest(0))).toMatchObject({
       shard: granted.rule.family.shard,
       count: 8,
     })
@@ -89,14 +87,15 @@ it('a want goes to one shard, whose rule the lease is of, and is answered with w
 it('a want is answered with what is left of all shards, also by one that owes', () => {
   const { inner, lease } = world()
   const owing = new ShardRules().of(hot)!.shard(3)
-  inner.charge([{ rule: owing, limit: owing.limits[0]!, value: 'ada', amount: 25 }], NOW)
-  let answer: LeaseAnswer
+  const limit = owing.limits[0]!
+  inner.change([{ kind: 'charge', rule: owing, limit, value: 'ada', amount: 25 }], MOMENT)
+  let reply: LeaseReply
   // It seems full until it is asked.
-  do [answer] = lease({ want: 1 }) as [LeaseAnswer]
-  while (answer.lease.rule.family.shard !== 3)
+  do [reply] = lease({ want: 1 }) as [LeaseReply]
+  while (reply.lease.rule.family.shard !== 3)
   const granted = inner.asks.length - 1
-  expect(answer.verdicts[FIRST_VERDICT + REMAINING]).toBe(70 - granted)
-  expect(surplusAt(answer.verdicts, FIRST_VERDICT)).toBe(15)
+  expect(reply.answer.difference(0)).toBe(70 - granted)
+  expect(reply.answer.surplus(0)).toBe(15)
 })
 
 it('reports go to the shards that they are of: with the want where they meet, else besides', () => {
@@ -131,11 +130,11 @@ it('what was told in parts is never said to be untold, because it would be told 
   const failures: StoreFailure[] = []
   const fail = (some: typeof reports) =>
     store.lease(
-      { rule: hot, value: 'ada', want: 0, now: NOW, reports: some },
+      { rule: hot, value: 'ada', want: 0, ...MOMENT, reports: some },
       () => expect.unreachable(),
       (failure) => failures.push(failure),
     )
   fail(reports)
   fail(reports.slice(0, 1))
-  expect(failures.map(({ mayHaveRun }) => mayHaveRun)).toEqual([true, false])
+  expect(failures.map(({ undone }): Undone => undone)).toEqual(['unknown', 'not_done'])
 })

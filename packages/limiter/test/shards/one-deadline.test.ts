@@ -1,25 +1,30 @@
 /** However many shards are asked, a decision waits for one deadline: then the no that there is stands. */
 import { expect, it } from 'vitest'
 import { createLimiter, type Limiter, MemoryStore, type RulesDocument } from '../../src/index.js'
-import type { LeasePort } from '../../src/stores/leased/lease-port.js'
+import type { Answer } from '../../src/stores/answer.js'
+import { Deadlines } from '../../src/stores/deadlines.js'
+import type { LeasingStore } from '../../src/stores/leasing.js'
 import { ShardedStore } from '../../src/stores/sharded/sharded-store.js'
-import type { Answer, Store, Transaction, Verdicts } from '../../src/stores/store.js'
+import type { Awaitable, Store } from '../../src/stores/store.js'
+import type { Transaction } from '../../src/stores/transaction.js'
 
 const ADA = { subject: { user: 'ada' } }
 const NOW = 1_790_000_000_000
 
 /** A store whose answers can be held back. */
-class SlowStore extends MemoryStore implements LeasePort {
+class SlowStore extends MemoryStore implements LeasingStore {
   readonly held: (() => void)[] = []
   holdsBack: (transaction: Transaction) => boolean = () => false
 
-  override consume(transaction: Transaction): Verdicts {
-    const answer: Answer<Verdicts> = this.holdsBack(transaction)
-      ? new Promise<Verdicts>((resolve) =>
-          this.held.push(() => resolve(super.consume(transaction))),
-        )
-      : super.consume(transaction)
-    return answer as Verdicts
+  deadline(): number {
+    return performance.now() + 30
+  }
+
+  override decide(transaction: Transaction): Answer {
+    const answer: Awaitable<Answer> = this.holdsBack(transaction)
+      ? new Promise<Answer>((resolve) => this.held.push(() => resolve(super.decide(transaction))))
+      : super.decide(transaction)
+    return answer as Answer
   }
 
   lease(): void {}
@@ -28,7 +33,7 @@ class SlowStore extends MemoryStore implements LeasePort {
 function world(more: RulesDocument['rules'] = {}): { limiter: Limiter; store: SlowStore } {
   const store = new SlowStore()
   // Always shard 0 first: its last unit is soon gone.
-  const sharded: Store = new ShardedStore(store, { deadlineMs: 30, random: () => 0 })
+  const sharded: Store = new ShardedStore(store, { timers: new Deadlines(), random: () => 0 })
   const rules = { hot: { scope: 'user', limits: '40/h', shards: 4 }, ...more } as const
   return { limiter: createLimiter({ rules, store: sharded, clock: () => NOW }), store }
 }

@@ -1,10 +1,11 @@
 /** A rule in shards answers as the whole rule would: what is left, what is given back, what is reset. */
 import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../../src/decision-record.js'
-import type { LeasePort } from '../../src/stores/leased/lease-port.js'
+import { Deadlines } from '../../src/stores/deadlines.js'
+import type { LeasingStore } from '../../src/stores/leasing.js'
 import { ShardRules } from '../../src/stores/sharded/sharded-rule.js'
 import { ShardedStore } from '../../src/stores/sharded/sharded-store.js'
-import type { Store, Transaction } from '../../src/stores/store.js'
+import type { Transaction } from '../../src/stores/transaction.js'
 import { printReceipt, readReceipt } from '../../src/transport.js'
 import { seeded, type World, worldOf } from './over-memory.js'
 
@@ -144,16 +145,16 @@ describe('a rule in shards', () => {
   })
 
   it('counts nothing as used that is only being asked for', async () => {
-    const slowly = (inner: Store & LeasePort) => ({
+    const slowly = (inner: LeasingStore) => ({
       ...inner,
-      consume: async (transaction: Transaction) => {
-        const verdicts = await inner.consume(transaction)
+      decide: async (transaction: Transaction) => {
+        const answer = await inner.decide(transaction)
         await new Promise((resolve) => setTimeout(resolve, transaction.rules[0]!.family.shard))
-        return verdicts
+        return answer
       },
     })
-    const over = (inner: Store & LeasePort) =>
-      new ShardedStore(slowly(inner), { deadlineMs: 10_000, random: seeded(1) })
+    const over = (inner: LeasingStore) =>
+      new ShardedStore(slowly(inner), { timers: new Deadlines(), random: seeded(1) })
     const world = worldOf({ hot: HOT }, { over })
     await take(world, 76)
     const asked = Array.from({ length: 40 }, () => world.limiters[0]!.check(ADA))
@@ -167,7 +168,7 @@ describe('a rule in shards', () => {
     const sharded = new ShardRules().of(world.limiters[0]!.rules.named('hot')!)!
     const rule = sharded.shard(3)
     const owing = { rule, limit: rule.limits[0]!, value: 'ada', amount: 25 }
-    world.store.charge([owing], world.now * 1000)
+    world.store.change([{ kind: 'charge', ...owing }], { now: world.now * 1000, deadline: 0 })
     const [limiter] = world.limiters as [World['limiters'][0]]
     expect(await limiter.peek(ADA)).toMatchObject({ used: 25, remaining: 70 })
     const first = await limiter.check(ADA)
@@ -184,14 +185,16 @@ describe('a rule in shards', () => {
   it('is granted to its emptiest shards first', async () => {
     const world = worldOf({ hot: HOT })
     const sharded = new ShardRules().of(world.limiters[0]!.rules.named('hot')!)!
-    const now = world.now * 1000
-    const change = (shard: number, amount: number) => {
-      const rule = sharded.shard(shard)
-      return { rule, limit: rule.limits[0]!, value: 'ada', amount }
+    const change = (kind: 'charge' | 'grant', three: number, five: number) => {
+      const operations = [[3, three] as const, [5, five] as const].map(([shard, amount]) => {
+        const rule = sharded.shard(shard)
+        return { kind, rule, limit: rule.limits[0]!, value: 'ada', amount }
+      })
+      return world.store.change(operations, { now: world.now * 1000, deadline: 0 })
     }
-    world.store.charge([change(3, 10), change(5, 4)], now)
+    change('charge', 10, 4)
     expect(await world.limiters[0]!.refund({ ...ADA, cost: 8 })).toEqual({ requests: 8 })
-    expect(world.store.grant([change(3, 10), change(5, 10)], now)).toEqual([2, 4])
+    expect(change('grant', 10, 10)).toEqual([2, 4])
   })
 
   it('answers an idempotency key again as the whole rule, and counts it once', async () => {

@@ -1,6 +1,7 @@
 /** Limiters whose rules are in shards over one memory store: so many instances, a clock that is moved, and a seeded choice. */
 import { createLimiter, type Limiter, MemoryStore, type RulesDocument } from '../../src/index.js'
-import type { LeasePort } from '../../src/stores/leased/lease-port.js'
+import { Deadlines } from '../../src/stores/deadlines.js'
+import type { LeasingStore } from '../../src/stores/leasing.js'
 import { ShardedStore } from '../../src/stores/sharded/sharded-store.js'
 import type { Store } from '../../src/stores/store.js'
 
@@ -28,7 +29,7 @@ export interface WorldOptions {
   readonly instances?: number
   readonly seed?: number
   /** Puts something else between the limiters and the store. */
-  readonly over?: (inner: Store & LeasePort, instance: number) => Store
+  readonly over?: (inner: LeasingStore, instance: number) => Store
 }
 
 export function worldOf(
@@ -41,8 +42,8 @@ export function worldOf(
   const limiters: Limiter[] = []
   const world = { now: 1_790_000_000_000, asks: 0, store, limiters }
   for (let i = 0; i < instances; i++) {
-    const inner = counting(world, store) as Store & LeasePort
-    const sharded = over?.(inner, i) ?? new ShardedStore(inner, { deadlineMs: 10_000, random })
+    const inner = counting(world, store)
+    const sharded = over?.(inner, i) ?? new ShardedStore(inner, { timers: new Deadlines(), random })
     const clock = () => world.now
     limiters.push(createLimiter({ ...more, rules: rules!, store: sharded, clock }))
   }
@@ -50,19 +51,15 @@ export function worldOf(
 }
 
 /** The store, and how often it is asked. */
-function counting(world: World, store: MemoryStore): Store {
+function counting(world: World, store: MemoryStore): LeasingStore {
   return {
-    consume: (transaction) => {
+    decide: (transaction) => {
       world.asks++
-      return store.consume(transaction)
+      return store.decide(transaction)
     },
-    refund: (returns, now) => store.refund(returns, now),
-    grant: (changes, now) => store.grant(changes, now),
-    charge: (changes, now) => store.charge(changes, now),
-    reset: (rows, now) => store.reset(rows, now),
-    renew: (hold, now) => store.renew(hold, now),
-    release: (hold, now) => store.release(hold, now),
+    change: (operations, moment) => store.change(operations, moment),
     use: (rules) => store.use(rules),
     close: () => store.close(),
+    lease: () => {},
   }
 }

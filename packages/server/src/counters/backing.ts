@@ -125,6 +125,7 @@ async function inRedis(
     clockStepsBack: () => counters.health.clockStepsBack,
     reading: () => ({
       breaker: counters.health.breaker,
+      nodesAway: counters.health.nodesAway.flatMap(({ node }) => (node === '' ? [] : node)),
       clockAheadMs: counters.health.clock?.aheadMs ?? null,
       durations: counters.durations,
       errors: counters.errors,

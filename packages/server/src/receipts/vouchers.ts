@@ -95,12 +95,12 @@ export class Vouchers {
     return this.seal.close(`${kind};${namespace};${this.#idOf(decision)};${text}`)
   }
 
-  #idOf({ transaction, verdicts }: DecisionRecord): string {
+  #idOf({ transaction, answer }: DecisionRecord): string {
     if (transaction.idempotency === null) return `${this.instance}${this.next()}`
-    const known = this.#ids.get(verdicts)
+    const known = this.#ids.get(answer.numbers)
     if (known !== undefined) return known
     const id = `${this.instance}${this.next()}`
-    this.#ids.set(verdicts, id)
+    this.#ids.set(answer.numbers, id)
     return id
   }
 

@@ -5,18 +5,7 @@
  */
 
 import type { RuleSet } from '@sluice/limiter'
-import {
-  type CompiledRule,
-  DEGRADED,
-  DEGRADED_REASONS,
-  type DecisionRecord,
-  FIRST_VERDICT,
-  remainingIn,
-  STATUS,
-  UNCOUNTED,
-  VERDICT_WIDTH,
-  YES,
-} from '@sluice/limiter/transport'
+import { type CompiledRule, DEGRADED_REASONS, type DecisionRecord } from '@sluice/limiter/transport'
 import type { Observer } from '../decisions.js'
 
 export const OUTCOMES = [
@@ -79,22 +68,20 @@ export class Meter implements Observer {
   readonly durations = new Map<string, Histogram>()
 
   decided(decision: DecisionRecord, _request: unknown, namespace: string): void {
-    const { verdicts, topRule, topAt, transaction } = decision
-    const { rules } = transaction
+    const { answer, topRule, topIndex } = decision
+    const { rules } = answer.transaction
     if (topRule < 0) this.#countListed(decision, namespace)
     else {
       const slot = this.#slot(rules[topRule]!)
-      const status = verdicts[topAt + STATUS]!
       let outcome = decision.allowed ? ALLOWED : LIMITED
-      if (status >= UNCOUNTED) outcome = decision.allowed ? FAILED_OPEN : FAILED_CLOSED
+      if (!answer.isCounted(topIndex)) outcome = decision.allowed ? FAILED_OPEN : FAILED_CLOSED
       else {
-        const used = 1 - remainingIn(verdicts, topAt) / burstAt(rules, topRule, topAt)
+        const used = 1 - answer.remaining(topIndex) / decision.topLimit!.numbers.burst
         if (used > this.#peaks[slot]!) this.#peaks[slot] = used
       }
       this.#counts[slot * WIDTH + outcome]!++
     }
-    const degraded = verdicts[DEGRADED]!
-    if (degraded !== 0) this.degraded[degraded - 1]!++
+    if (answer.isDegraded) this.degraded[DEGRADED_REASONS.indexOf(answer.degradedReason!)]!++
     for (let i = 0; i < rules.length; i++) if (rules[i]!.shadow) this.#countShadow(decision, i)
   }
 
@@ -105,13 +92,11 @@ export class Meter implements Observer {
     this.#counts[slot * WIDTH + outcome]!++
   }
 
-  #countShadow({ verdicts, transaction }: DecisionRecord, index: number): void {
-    let at = FIRST_VERDICT
-    for (let i = 0; i < index; i++) at += transaction.rules[i]!.limits.length * VERDICT_WIDTH
-    const rule = transaction.rules[index]!
-    for (let j = 0; j < rule.limits.length; j++, at += VERDICT_WIDTH) {
-      const status = verdicts[at + STATUS]!
-      if (status === YES || status >= UNCOUNTED) continue
+  #countShadow({ answer }: DecisionRecord, index: number): void {
+    const rule = answer.transaction.rules[index]!
+    const first = answer.firstOf(index)
+    for (let limit = first; limit < first + rule.limits.length; limit++) {
+      if (answer.isYes(limit) || !answer.isCounted(limit)) continue
       this.#counts[this.#slot(rule) * WIDTH + SHADOW_LIMITED]!++
       return
     }
@@ -206,13 +191,6 @@ export class Meter implements Observer {
 
 function keyOf({ namespace, rule, scope }: Label): string {
   return `${namespace}|${rule}|${scope}`
-}
-
-/** What the limit holds whose verdict stands at `at`. */
-function burstAt(rules: readonly CompiledRule[], rule: number, at: number): number {
-  let first = FIRST_VERDICT
-  for (let i = 0; i < rule; i++) first += rules[i]!.limits.length * VERDICT_WIDTH
-  return rules[rule]!.limits[(at - first) / VERDICT_WIDTH]!.numbers.burst
 }
 
 function grown(array: Float64Array): Float64Array {

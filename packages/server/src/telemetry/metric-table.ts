@@ -114,7 +114,12 @@ export const METRICS = {
   breaker_state: {
     type: 'gauge',
     labels: ['state'],
-    help: '1 for the state that the breaker is in.',
+    help: '1 for the state that the breaker is in; of a Redis Cluster the worst of its nodes.',
+  },
+  breaker_nodes_away: {
+    type: 'gauge',
+    labels: ['node'],
+    help: '1 for each node of a Redis Cluster whose breaker is open or half open. Rules whose rows are there are decided by their failure mode.',
   },
   clock_offset_seconds: {
     type: 'gauge',

@@ -15,6 +15,8 @@ interface Value {
 /** How the store is doing, where it is one that can be away. */
 export interface StoreReading {
   readonly breaker: string
+  /** Nodes of a cluster whose breaker is not closed. */
+  readonly nodesAway: readonly string[]
   readonly clockAheadMs: number | null
   readonly durations: ReadonlyMap<string, Histogram>
   readonly errors: ReadonlyMap<string, number>
@@ -147,6 +149,9 @@ function addStore(add: Add, readings: Readings): void {
       value: Number(store.breaker.replace('-', '_') === state),
     }))
   })
+  add('breaker_nodes_away', () =>
+    (readings.store()?.nodesAway ?? []).map((node) => ({ labels: { node }, value: 1 })),
+  )
   add('clock_steps_back_total', () => [{ labels: {}, value: readings.clockStepsBack() }])
   add('clock_offset_seconds', () => {
     const ahead = readings.store()?.clockAheadMs ?? null

@@ -9,15 +9,7 @@
  * Hot code: a known subject costs two lookups and two additions, and allocates nothing.
  */
 import type { Request } from '@sluice/limiter'
-import {
-  type CompiledLimit,
-  type CompiledRule,
-  type DecisionRecord,
-  FIRST_VERDICT,
-  STATUS,
-  VERDICT_WIDTH,
-  YES,
-} from '@sluice/limiter/transport'
+import type { CompiledRule, DecisionRecord } from '@sluice/limiter/transport'
 import type { RuleCount, SubjectCount, UsageCounts } from './batch.js'
 import { type Owner, Places } from './places.js'
 import { ViolationTally } from './violation-tally.js'
@@ -63,44 +55,50 @@ export class Tally {
 
   /** Dry runs take nothing and replays were counted: neither is counted here. */
   decided(decision: DecisionRecord, request: Request, namespace: string): void {
-    const { transaction, verdicts } = decision
     if (decision.replayed || request.dryRun === true) return
     if (!decision.allowed) {
       this.#refused(decision, request, namespace)
       return
     }
-    const { rules, values, costs, cost } = transaction
+    const { answer } = decision
+    const { rules, values, costs, cost } = answer.transaction
     const places = this.#places
-    let at = FIRST_VERDICT
+    let limit = 0
     let isCounted = false
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]!
       if (!rule.shadow) {
         const place = this.#place(this.#tallyOf(rule, i), values[i]!)
         places.allowed[place]!++
-        if (verdicts[at + STATUS] === YES) places.cost[place]! += costs === null ? cost : costs[i]!
+        if (answer.isYes(limit)) places.cost[place]! += costs === null ? cost : costs[i]!
         isCounted = true
       }
-      at += rule.limits.length * VERDICT_WIDTH
+      limit += rule.limits.length
     }
     if (isCounted) this.#decisions++
   }
 
   #refused(decision: DecisionRecord, request: Request, namespace: string): void {
-    const { transaction, topRule, topAt } = decision
+    const { transaction, topRule } = decision
     const { rules, values } = transaction
     const rule = rules[topRule]
     const tally =
       rule === undefined
         ? this.#blockedOf(namespace, decision.scope ?? '')
         : this.#tallyOf(rule, topRule)
-    const limit = rule === undefined ? null : limitAt(rules, topRule, topAt)
     const value = values[Math.max(0, topRule)]!
     const place = this.#place(tally, value)
     this.#places.denied[place]!++
     this.#decisions++
     const reason = decision.reason ?? 'limited'
-    this.#violations.note(tally, limit, reason, value, request.resource, decision.decidedAt)
+    this.#violations.note(
+      tally,
+      decision.topLimit,
+      reason,
+      value,
+      request.resource,
+      decision.decidedAt,
+    )
   }
 
   #tallyOf(rule: CompiledRule, i: number): RuleTally {
@@ -191,11 +189,4 @@ export class Tally {
     this.#decisions = 0
     this.#from = now
   }
-}
-
-/** The limit of this rule whose verdict stands at `at`. */
-function limitAt(rules: readonly CompiledRule[], rule: number, at: number): CompiledLimit {
-  let first = FIRST_VERDICT
-  for (let i = 0; i < rule; i++) first += rules[i]!.limits.length * VERDICT_WIDTH
-  return rules[rule]!.limits[(at - first) / VERDICT_WIDTH]!
 }

@@ -90,11 +90,11 @@ describe('over Redis', () => {
     const body = JSON.stringify({ checks: Array.from({ length: 1000 }, () => check) })
     const bytes = `POST /v1/check/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`
     const { store } = service.service.backing
-    const consume = store.consume.bind(store)
+    const decide = store.decide.bind(store)
     let [inFlight, most] = [0, 0]
-    store.consume = (...args) => {
+    store.decide = (transaction) => {
       most = Math.max(most, ++inFlight)
-      const answer = consume(...args)
+      const answer = decide(transaction)
       void Promise.resolve(answer).finally(() => inFlight--)
       return answer
     }
@@ -108,7 +108,7 @@ describe('over Redis', () => {
       const { results } = JSON.parse((await one.next())!.body)
       expect(results.filter((result: { degraded: boolean }) => result.degraded)).toEqual([])
     }
-    store.consume = consume
+    store.decide = decide
     // It reads on while fewer than 1000 wait, so one batch more may begin.
     expect(most).toBeLessThan(2000)
     one.socket.destroy()

@@ -5,38 +5,18 @@
  */
 
 import { BUCKET } from '../../algorithms/limit-numbers.js'
-import {
-  GO_AT,
-  NOT_NOW,
-  RESET_AT,
-  SHUT,
-  STATUS,
-  UNCOUNTED,
-  VERDICT_WIDTH,
-} from '../../algorithms/verdict.js'
-import type { CompiledRule, Family } from '../../rules/compiled-rule.js'
+import { NOT_NOW, SHUT, UNCOUNTED } from '../../algorithms/verdict.js'
+import type { CompiledRule } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { Slices } from '../../slices.js'
+import { Answer, type DegradedReason } from '../answer.js'
+import { type LastSeenRow, type LastSeenRows, rowKey } from '../last-seen-rows.js'
 import { MemoryStore } from '../memory/memory-store.js'
-import {
-  ALLOWED,
-  costOf,
-  DECIDED_AT,
-  DEGRADED,
-  DEGRADED_REASONS,
-  type DegradedReason,
-  FIRST_VERDICT,
-  type HoldPlace,
-  type LimitChange,
-  type Return,
-  remainingIn,
-  type Store,
-  type Transaction,
-  type Verdicts,
-} from '../store.js'
+import type { Charge, Operation, Raise } from '../operation.js'
+import type { Store } from '../store.js'
+import { costOf, type Moment, newTransaction, type Transaction, withParts } from '../transaction.js'
 import type { Instances } from './instances.js'
 import { ScaledRules } from './scaled-rules.js'
-import { rowKey, type Sighting, type Sightings } from './sightings.js'
 
 /** Rows that are counted here at a time. */
 const MOST_ROWS = 100_000
@@ -54,7 +34,7 @@ interface LocalRow {
 }
 
 export interface FallbackParts {
-  readonly sightings: Sightings
+  readonly lastSeen: LastSeenRows
   readonly instances: Instances
   /** The store's time at this instance's time, as far as is known. */
   readonly storeTime: (now: number) => number
@@ -65,81 +45,72 @@ export class LocalFallback implements Store {
   readonly #memory = new MemoryStore({ maxKeys: MOST_ROWS })
   readonly #scaled = new ScaledRules()
   readonly #rows = new Map<string, LocalRow>()
-  readonly #sightings: Sightings
+  readonly #lastSeen: LastSeenRows
   readonly #instances: Instances
   readonly #storeTime: (now: number) => number
 
-  constructor({ sightings, instances, storeTime }: FallbackParts) {
-    this.#sightings = sightings
+  constructor({ lastSeen, instances, storeTime }: FallbackParts) {
+    this.#lastSeen = lastSeen
     this.#instances = instances
     this.#storeTime = storeTime
   }
 
-  decide(transaction: Transaction, reason: DegradedReason): Verdicts {
+  decide(transaction: Transaction, reason: DegradedReason = 'store_unreachable'): Answer {
     const { rules } = transaction
     const now = this.#storeTime(transaction.now)
-    const limits = rules.reduce((sum, rule) => sum + rule.limits.length, 0)
-    const out = new Array<number>(FIRST_VERDICT + limits * VERDICT_WIDTH).fill(0)
-    out[DECIDED_AT] = now
-    out[DEGRADED] = 1 + DEGRADED_REASONS.indexOf(reason)
-    const isShut = rules.some((rule) => isClosed(rule))
-    out[ALLOWED] = isShut ? 0 : 1
-    let at = FIRST_VERDICT
-    for (const rule of rules) {
-      for (let j = 0; j < rule.limits.length; j++, at += VERDICT_WIDTH) {
-        out[at + STATUS] = isShut && isClosed(rule) ? SHUT : UNCOUNTED
-        out[at + RESET_AT] = now
-        out[at + GO_AT] = isShut && isClosed(rule) ? now + RETRY_US : now
-      }
+    const isShut = rules.some(isClosed)
+    const answer = Answer.open(transaction, now, !isShut)
+    answer.degradedReason = reason
+    for (const { rule, index } of answer.each()) {
+      const refuses = isShut && isClosed(rule)
+      answer.setNothing(index, refuses ? SHUT : UNCOUNTED, now)
+      if (refuses) answer.setGoAt(index, now + RETRY_US)
     }
-    if (!isShut) this.#decideHere(transaction, now, out)
-    return out
+    return isShut ? answer : this.#decideHere(answer, now)
   }
 
-  #decideHere(transaction: Transaction, now: number, out: number[]): void {
-    const places = [...transaction.rules.keys()].filter(
-      (i) => transaction.rules[i]!.rule.failureMode === 'local',
-    )
-    if (places.length === 0) return
-    const { dryRun } = transaction
+  /** What the transaction's local rules say, in the answer. */
+  #decideHere(answer: Answer, now: number): Answer {
+    const { transaction } = answer
+    const { rules, values, dryRun } = transaction
+    const places = [...rules.keys()].filter((i) => rules[i]!.rule.failureMode === 'local')
+    if (places.length === 0) return answer
     const rows = places.map((i) =>
-      dryRun
-        ? this.#rowToAsk(transaction.rules[i]!, transaction.values[i]!)
-        : this.#rowOf(transaction.rules[i]!, transaction.values[i]!, now),
+      dryRun ? this.#rowToAsk(rules[i]!, values[i]!) : this.#rowOf(rules[i]!, values[i]!, now),
     )
     const seen = dryRun ? places.flatMap((i, n) => this.#seenOf(transaction, i, rows[n]!, now)) : []
     const counted = places.filter((_, n) => rows[n]!.rule !== null)
-    const hasNothing = places.some(
-      (i, n) => rows[n]!.rule === null && !transaction.rules[i]!.shadow,
-    )
-    const asked: Transaction = {
+    const hasNothing = places.some((i, n) => rows[n]!.rule === null && !rules[i]!.shadow)
+    const asked = withParts(transaction, {
       rules: rows.flatMap(({ rule }) => rule ?? []),
-      values: counted.map((i) => transaction.values[i]!),
+      values: counted.map((i) => values[i]!),
       costs: counted.map((i) => costOf(transaction, i)),
-      cost: transaction.cost,
       dryRun: dryRun || hasNothing,
-      holdId: transaction.holdId,
-      idempotency: transaction.idempotency,
-      replayOf: null,
       now,
-    }
-    // A dry run begins no row here: what was used according to the last sighting is charged for its answer only.
-    if (seen.length > 0) this.#memory.charge(seen, now)
-    const verdicts = this.#memory.consume(asked)
-    if (seen.length > 0) this.#memory.grant(seen, now)
-    if (asked.replayOf !== null)
-      (transaction as { replayOf: Transaction | null }).replayOf = transaction
-    out[ALLOWED] = hasNothing ? 0 : verdicts[ALLOWED]!
-    let from = FIRST_VERDICT
+    })
+    // A dry run begins no row here: what was used when the row was last seen is charged for its answer only.
+    this.#memory.change(seen, asked)
+    const here = this.#memory.decide(asked)
+    this.#memory.change(
+      seen.map((charge) => ({ ...charge, kind: 'grant' })),
+      asked,
+    )
+    // The same take: what this answers is an answer to the same request before.
+    answer.allowed = !hasNothing && here.allowed
+    let from = 0
     for (const [n, i] of places.entries()) {
-      const rule = transaction.rules[i]!
-      const at = placeOf(transaction, i)
-      for (let p = 0; p < rule.limits.length * VERDICT_WIDTH; p++) {
-        if (rows[n]!.rule !== null) out[at + p] = verdicts[from++]!
-        else if (p % VERDICT_WIDTH === STATUS) out[at + p] = NOT_NOW
-        else if (p % VERDICT_WIDTH === GO_AT) out[at + p] = now + RETRY_US
-      }
+      const { limits } = rules[i]!
+      const first = answer.firstOf(i)
+      if (rows[n]!.rule !== null) {
+        answer.copyLimits(first, here, from, limits.length)
+        from += limits.length
+      } else
+        for (let j = 0; j < limits.length; j++) {
+          answer.setStatus(first + j, NOT_NOW)
+          answer.setGoAt(first + j, now + RETRY_US)
+        }
     }
+    return here.isReplay ? answer.again() : answer
   }
 
   /** The row to count in, which starts with what was last seen of it. */
@@ -151,7 +122,8 @@ export class LocalFallback implements Store {
     if (row === known) return row
     if (this.#rows.size >= MOST_ROWS) this.#rows.delete(this.#rows.keys().next().value!)
     this.#rows.set(key, row)
-    if (known === undefined) this.#memory.charge(this.#usedBefore(rule, row, value, now), now)
+    if (known === undefined)
+      this.#memory.change(this.#usedBefore(rule, row, value, now), momentAt(now))
     return row
   }
 
@@ -160,136 +132,108 @@ export class LocalFallback implements Store {
     const key = rowKey(rule, value)
     const known = this.#rows.get(key)
     if (known !== undefined && known.rule?.rule === rule.rule) return known
-    const part = known?.part ?? this.#partOf(this.#sightings.of(rule, value))
+    const part = known?.part ?? this.#partOf(this.#lastSeen.of(rule, value))
     return { part, rule: this.#scaled.of(rule, part, key), isTold: false }
   }
 
   /** What a row of a dry run would start with; nothing where it is counted here already. */
-  #seenOf({ rules, values }: Transaction, i: number, row: LocalRow, now: number): LimitChange[] {
+  #seenOf({ rules, values }: Transaction, i: number, row: LocalRow, now: number): Charge[] {
     const [rule, value] = [rules[i]!, values[i]!]
     return this.#rows.has(rowKey(rule, value)) ? [] : this.#usedBefore(rule, row, value, now)
   }
 
   /** Mostly what this instance's part of the row's traffic was; a row never seen is shared evenly. */
-  #partOf(sighting: Sighting | undefined): number {
+  #partOf(seenRow: LastSeenRow | undefined): number {
     const even = 1 / this.#instances.count
-    if (sighting === undefined || sighting.all === 0) return even
-    return Math.min(1, (0.8 * sighting.own) / sighting.all + 0.2 * even)
+    if (seenRow === undefined || seenRow.all === 0) return even
+    return Math.min(1, (0.8 * seenRow.own) / seenRow.all + 0.2 * even)
   }
 
   /** This instance's part of what was used when the row was last seen, less what time has refilled. */
-  #usedBefore(rule: CompiledRule, row: LocalRow, value: string, now: number): LimitChange[] {
+  #usedBefore(rule: CompiledRule, row: LocalRow, value: string, now: number): Charge[] {
     const scaled = row.rule
-    const sighting = this.#sightings.of(rule, value)
-    if (scaled === null || sighting === undefined) return []
-    const changes: LimitChange[] = []
-    for (const [j, { remaining, resetAt }] of sighting.limits.entries()) {
+    const seenRow = this.#lastSeen.of(rule, value)
+    if (scaled === null || seenRow === undefined) return []
+    const charges: Charge[] = []
+    for (const [j, { remaining, resetAt }] of seenRow.limits.entries()) {
       const { numbers } = rule.limits[j]!
       if (resetAt <= now) continue
       let used = numbers.burst - remaining
       if (numbers.kind === BUCKET)
-        used -= ((now - sighting.seenAt) / numbers.window) * numbers.amount
+        used -= ((now - seenRow.seenAt) / numbers.window) * numbers.amount
       const limit = scaled.limits[j]!
       const amount = Math.min(limit.numbers.burst, Math.ceil(used * row.part))
-      if (amount > 0) changes.push({ rule: scaled, limit, value, amount })
+      if (amount > 0) charges.push({ kind: 'charge', rule: scaled, limit, value, amount })
     }
-    return changes
+    return charges
   }
 
-  /** What was used here of these rows, as the whole limits would have it. */
-  owed(transaction: Transaction): readonly LimitChange[] {
+  /** What was used here of these rows, as the whole limits would have it: the store is to be told before it is asked. */
+  owed({ rules, values, now }: Transaction): Raise[] {
     if (this.#rows.size === 0) return []
-    const now = this.#storeTime(transaction.now)
-    return transaction.rules.flatMap((rule, i) => this.#owedOf(rule, transaction.values[i]!, now))
+    const time = this.#storeTime(now)
+    return rules.flatMap((rule, i) => this.#owedOf(rule, values[i]!, time))
   }
 
-  #owedOf(rule: CompiledRule, value: string, now: number): LimitChange[] {
+  #owedOf(rule: CompiledRule, value: string, now: number): Raise[] {
     const row = this.#rows.get(rowKey(rule, value))
     const scaled = row?.rule
     if (row === undefined || scaled === undefined || scaled === null || row.isTold) return []
     row.isTold = true
-    const verdicts = this.#memory.consume({
-      rules: [scaled],
-      values: [value],
-      costs: null,
-      cost: 1,
-      dryRun: true,
-      holdId: '',
-      idempotency: null,
-      replayOf: null,
-      now,
-    })
-    return rule.limits.flatMap((limit, j) => {
+    const look = { rules: [scaled], values: [value], cost: 1, dryRun: true, now }
+    const answer = this.#memory.decide(newTransaction(look))
+    return rule.limits.flatMap((limit, j): Raise[] => {
       const other = scaled.limits.find(({ id }) => id === limit.id)
       if (other === undefined) return []
-      const remaining = remainingIn(verdicts, FIRST_VERDICT + j * VERDICT_WIDTH)
-      const used = Math.round((other.numbers.burst - remaining) / row.part)
+      const used = Math.round((other.numbers.burst - answer.remaining(j)) / row.part)
       const amount = Math.min(limit.numbers.burst, used)
-      return amount > 0 ? [{ rule, limit, value, amount }] : []
+      return amount > 0 ? [{ kind: 'raise', rule, limit, value, amount }] : []
     })
   }
 
-  /** The store counts this row again, and was told what was used here. Holds stay until they are released. */
-  forget(rule: CompiledRule, value: string, now: number): void {
+  /** The store has answered, so it counts these rows again, and was told what was used here. Holds stay until they are released. */
+  forget({ transaction: { rules, values }, decidedAt }: Answer): void {
     if (this.#rows.size === 0) return
-    const key = rowKey(rule, value)
-    const row = this.#rows.get(key)
-    if (row === undefined) return
-    this.#rows.delete(key)
-    if (row.rule !== null && !rule.hasHolds)
-      this.#memory.reset([{ family: row.rule.family, value }], now)
-  }
-
-  consume(transaction: Transaction): Verdicts {
-    return this.decide(transaction, 'store_unreachable')
-  }
-
-  /** Under the numbers that it was taken with here. */
-  refund(returns: readonly Return[], now: number): number[] {
-    return returns.map((item) => {
-      const rule = this.#rows.get(rowKey(item.rule, item.value))?.rule
-      const limit = rule?.limits.find(({ id }) => id === item.limit.id)
-      if (rule === undefined || rule === null || limit === undefined) return 0
-      const takenUnder = limit.numbers.amount
-      const here = { ...item, rule, limit, takenUnder }
-      return this.#memory.refund([here], this.#storeTime(now))[0]!
-    })
-  }
-
-  grant(changes: readonly LimitChange[]): number[] {
-    return changes.map(() => 0)
-  }
-
-  charge(changes: readonly LimitChange[]): number[] {
-    return changes.map(() => 0)
-  }
-
-  reset(rows: readonly { family: Family; value: string }[], now: number): number {
-    return this.#memory.reset(
-      rows.flatMap(({ family, value }) => {
-        const row = this.#rows.get(`${family.key}|${value}`)?.rule
-        return row === undefined || row === null ? [] : [{ family: row.family, value }]
-      }),
-      this.#storeTime(now),
-    )
-  }
-
-  renew(hold: HoldPlace, now: number): number {
-    return this.#memory.renew(this.#placeOf(hold), this.#storeTime(now))
-  }
-
-  release(hold: HoldPlace, now: number): boolean {
-    return this.#memory.release(this.#placeOf(hold), this.#storeTime(now))
-  }
-
-  #placeOf({ id, rows }: HoldPlace): HoldPlace {
-    return {
-      id,
-      rows: rows.flatMap(({ rule, value }) => {
-        const part = this.#scaled.of(rule, 1, '')
-        return part === null ? [] : [{ rule: part, value }]
-      }),
+    for (const [i, rule] of rules.entries()) {
+      const value = values[i]!
+      const key = rowKey(rule, value)
+      const row = this.#rows.get(key)
+      if (row === undefined) continue
+      this.#rows.delete(key)
+      if (row.rule === null || rule.hasHolds) continue
+      const reset = { kind: 'reset', family: row.rule.family, value } as const
+      this.#memory.change([reset], momentAt(decidedAt))
     }
+  }
+
+  change(operations: readonly Operation[], moment: Moment): number[] {
+    return operations.map((operation) => this.changeOne(operation, moment))
+  }
+
+  changeOne(operation: Operation, { now }: Moment): number {
+    const here = this.#asCountedHere(operation)
+    if (here === null) return 0
+    return this.#memory.change([here], momentAt(this.#storeTime(now)))[0] as number
+  }
+
+  /** Of the row in which it is counted here, under the numbers that it is counted with; null if it is not. */
+  #asCountedHere(operation: Operation): Operation | null {
+    const { kind, value } = operation
+    if (kind === 'renew' || kind === 'release') {
+      const rule = this.#scaled.of(operation.rule, 1, '')
+      return rule === null ? null : { ...operation, rule }
+    }
+    if (kind === 'reset') {
+      const rule = this.#rows.get(`${operation.family.key}|${value}`)?.rule
+      return rule === undefined || rule === null ? null : { kind, family: rule.family, value }
+    }
+    // What is charged or granted is the store's.
+    if (kind !== 'refund') return null
+    const rule = this.#rows.get(rowKey(operation.rule, value))?.rule
+    const limit = rule?.limits.find(({ id }) => id === operation.limit.id)
+    if (rule === undefined || rule === null || limit === undefined) return null
+    const take = { ...operation.take, takenUnder: limit.numbers.amount }
+    return { ...operation, rule, limit, take }
   }
 
   *use(rules: RuleSet): Slices<void> {
@@ -305,9 +249,7 @@ function isClosed({ rule, shadow }: CompiledRule): boolean {
   return rule.failureMode === 'closed' && !shadow
 }
 
-/** Where a rule's verdicts start. */
-function placeOf({ rules }: Transaction, rule: number): number {
-  let at = FIRST_VERDICT
-  for (let i = 0; i < rule; i++) at += rules[i]!.limits.length * VERDICT_WIDTH
-  return at
+/** Of this process's memory, which answers at once. */
+function momentAt(now: number): Moment {
+  return { now, deadline: Number.POSITIVE_INFINITY }
 }

@@ -2,20 +2,19 @@
  * What a row has denied, for a while: it holds for any cost that is as large, and never past the time that
  * the denial names, by either clock.
  */
-import { GO_AT, NOT_NOW, STATUS, VERDICT_WIDTH } from '../../algorithms/verdict.js'
-import { copySurplus } from '../surplus.js'
+import type { Answer } from '../answer.js'
 import type { SentAt } from './holding.js'
 
 export class DenialMemory {
-  #verdicts: readonly number[] | null = null
+  #answer: Answer | null = null
   #cost = Number.POSITIVE_INFINITY
   #until = Number.NEGATIVE_INFINITY
   #untilWall = Number.NEGATIVE_INFINITY
 
-  /** The row's verdicts said no when they were asked for then; for so many milliseconds more. */
-  note(cost: number, verdicts: readonly number[], { steady, wall }: SentAt, ms: number): void {
+  /** The row's rule alone was answered no when it was asked for then; for so many milliseconds more. */
+  note(cost: number, answer: Answer, { steady, wall }: SentAt, ms: number): void {
     if (cost > this.#cost && this.holds(cost, steady, wall)) return
-    this.#verdicts = verdicts
+    this.#answer = answer
     this.#cost = cost
     this.#until = steady + ms
     this.#untilWall = wall + 1000 * ms
@@ -31,16 +30,16 @@ export class DenialMemory {
   }
 
   forget(): void {
-    this.#verdicts = null
+    this.#answer = null
     this.#cost = Number.POSITIVE_INFINITY
   }
 
-  /** Into out[o…]. It may go later than now, however clocks differ. */
-  write(now: number, out: number[], o: number): void {
-    const verdicts = this.#verdicts!
-    copySurplus(verdicts, 0, out, o, verdicts.length / VERDICT_WIDTH)
-    for (let i = 0; i < verdicts.length; i++) out[o + i] = verdicts[i]!
-    for (let at = o; at < o + verdicts.length; at += VERDICT_WIDTH)
-      if (out[at + STATUS] === NOT_NOW) out[at + GO_AT] = Math.max(out[at + GO_AT]!, now + 1)
+  /** Into an answer, from this limit on. It may go later than now, however clocks differ. */
+  write(answer: Answer, first: number): void {
+    const denied = this.#answer!
+    answer.copyLimits(first, denied, 0, denied.size)
+    const soonest = answer.decidedAt + 1
+    for (let limit = first; limit < first + denied.size; limit++)
+      if (answer.isNotNow(limit)) answer.setGoAt(limit, Math.max(answer.goAt(limit), soonest))
   }
 }

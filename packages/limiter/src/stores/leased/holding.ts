@@ -1,8 +1,7 @@
 /** Tokens of one or more grants that end at the same time, in the hands of this instance. */
 import { BUCKET } from '../../algorithms/limit-numbers.js'
-import { MARK, VERDICT_WIDTH } from '../../algorithms/verdict.js'
-import { FIRST_VERDICT, type Verdicts } from '../store.js'
-import type { Lease, LeaseAnswer, LeaseReport } from './lease-port.js'
+import type { Answer } from '../answer.js'
+import type { Lease, LeaseReply, LeaseReport } from '../leasing.js'
 
 /** What is believed of a lease's length, for clocks that run apart; and what reading one may take, in milliseconds. */
 const BELIEVED = 0.995
@@ -16,8 +15,8 @@ export interface SentAt {
 
 export class Holding {
   readonly lease: Lease
-  /** Of the newest grant: what is left is told elsewhere, the receipts are these. */
-  verdicts: Verdicts
+  /** Of the newest grant. What is left is told elsewhere; what is given back is found by this one. */
+  answer: Answer
   unspent: number
   /** Spent and not reported yet. */
   spent = 0
@@ -25,9 +24,9 @@ export class Holding {
   #steadyEnd: number
   #wallEnd: number
 
-  constructor({ granted, lease, verdicts }: LeaseAnswer, sentAt: SentAt) {
+  constructor({ granted, lease, answer }: LeaseReply, sentAt: SentAt) {
     this.lease = lease
-    this.verdicts = verdicts
+    this.answer = answer
     this.unspent = granted
     this.#steadyEnd = steadyEnd(lease, sentAt)
     this.#wallEnd = wallEnd(lease, sentAt)
@@ -38,13 +37,13 @@ export class Holding {
   }
 
   /** Adds a grant that is known to the store by the same numbers; whether that is so. */
-  add({ granted, lease, verdicts }: LeaseAnswer, sentAt: SentAt): boolean {
+  add({ granted, lease, answer }: LeaseReply, sentAt: SentAt): boolean {
     const mine = this.lease
     if (lease.rule !== mine.rule || lease.endsAt !== mine.endsAt) return false
     if (lease.period !== mine.period || lease.birth !== mine.birth || lease.run !== mine.run)
       return false
-    if (!this.#hasMarksOf(verdicts)) return false
-    this.verdicts = verdicts
+    if (!this.#hasMarksOf(answer)) return false
+    this.answer = answer
     this.unspent += granted
     this.#steadyEnd = Math.min(this.#steadyEnd, steadyEnd(lease, sentAt))
     this.#wallEnd = Math.min(this.#wallEnd, wallEnd(lease, sentAt))
@@ -61,12 +60,10 @@ export class Holding {
   }
 
   /** Windows and logs count both in the same place. A bucket's newer receipt serves the older tokens too. */
-  #hasMarksOf(verdicts: Verdicts): boolean {
-    const { limits } = this.lease.rule
-    return limits.every(({ numbers }, j) => {
-      const at = FIRST_VERDICT + j * VERDICT_WIDTH + MARK
-      return numbers.kind === BUCKET || verdicts[at] === this.verdicts[at]
-    })
+  #hasMarksOf(answer: Answer): boolean {
+    return this.lease.rule.limits.every(
+      ({ numbers }, j) => numbers.kind === BUCKET || answer.mark(j) === this.answer.mark(j),
+    )
   }
 }
 

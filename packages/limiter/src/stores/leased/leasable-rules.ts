@@ -15,9 +15,9 @@ export interface Terms {
 }
 
 /** Null: it stays strict. */
-export function termsOf(rule: CompiledRule, isUsual: boolean): Terms | null {
+export function termsOf(rule: CompiledRule, leasedByDefault: boolean): Terms | null {
   const terms = rule.rule.lease
-  if (!(terms?.isOn ?? isUsual) || !canBeLeased(rule)) return null
+  if (!(terms?.isOn ?? leasedByDefault) || !canBeLeased(rule)) return null
   const ahead = terms?.ahead ?? null
   return {
     aheadMs: ahead === null ? null : ahead / 1000,

@@ -4,28 +4,40 @@
  * heard, what was to be given back is gone, what was asked for was not granted, and what was reported stays
  * reported.
  */
-import type { LeasePort } from './lease-port.js'
-import type { LeaseTally } from './lease-tally.js'
+import type { LeasingStore } from '../leasing.js'
 import type { LeaseTime } from './lease-time.js'
 import type { LeasedRow } from './leased-row.js'
 
 /** Of those who wait, so many ask for themselves at a time where leases are short. */
 const ASK_AT_ONCE = 64
 
+/** What became of leases since the start. */
+export class LeaseTally {
+  /** Tokens; lost are those that ended in nobody's hands, or whose return nobody has heard of. */
+  granted = 0
+  spent = 0
+  returned = 0
+  lost = 0
+  /** Decisions about rows that are leased: from memory, and by the store; and of the latter those that found a lease empty. */
+  local = 0
+  asked = 0
+  empty = 0
+  /** Rows with a lease, a moment ago. */
+  rows = 0
+}
+
 export class LeaseCalls {
-  readonly #port: LeasePort
+  readonly #store: LeasingStore
   readonly #time: LeaseTime
   readonly #tally: LeaseTally
-  readonly #deadlineMs: number
   /** Calls whose answers are waited for, and who waits for the last of them. */
   #inFlight = 0
   #quiet: (() => void) | null = null
 
-  constructor(port: LeasePort, time: LeaseTime, tally: LeaseTally, deadlineMs: number) {
-    this.#port = port
+  constructor(store: LeasingStore, time: LeaseTime, tally: LeaseTally) {
+    this.#store = store
     this.#time = time
     this.#tally = tally
-    this.#deadlineMs = deadlineMs
   }
 
   /** `missing`: what those want who wait, besides what the rate asks for. */
@@ -57,15 +69,16 @@ export class LeaseCalls {
       // After those whose answers came with it, so that a no of theirs answers others too.
       queueMicrotask(() => this.#serve(row))
     }
-    this.#port.lease(
-      { rule, value, reports, want, now: wall },
-      (answer) => {
-        this.#tally.granted += answer.granted
-        row.granted(answer, want, { steady, wall }, this.#time.steady())
+    const deadline = this.#store.deadline?.() ?? Number.POSITIVE_INFINITY
+    this.#store.lease(
+      { rule, value, reports, want, now: wall, deadline },
+      (reply) => {
+        this.#tally.granted += reply.granted
+        row.granted(reply, want, { steady, wall }, this.#time.steady())
         over()
       },
       (failure) => {
-        const kept = failure.mayHaveRun ? 0 : row.unreport(reports)
+        const kept = failure.undone === 'unknown' ? 0 : row.unreport(reports)
         this.#tally.returned -= returned - ended
         this.#tally.lost += returned - ended - kept
         row.pause(this.#time.steady())
@@ -76,30 +89,21 @@ export class LeaseCalls {
 
   /** Those who have waited: with a lease that is large enough for all of them, or near the limit one call after the other. */
   #serve(row: LeasedRow): void {
-    const { waiting } = row
-    if (waiting.length === 0) return
+    const waiting = row.waiting.filter(({ isOver }) => !isOver)
     row.waiting = []
+    if (waiting.length === 0) return
     const steady = this.#time.steady()
-    const wall = this.#time.wall() - waiting.at(-1)!.ahead
+    const wall = this.#time.wall() - waiting.at(-1)!.aheadUs
     const missing = waiting.reduce((sum, { cost }) => sum + cost, -row.unspent)
     if (missing > 0 && !row.isTight(steady)) this.ask(row, wall, steady, missing)
     const before = this.#tally.asked
     for (const one of waiting) {
       const isFull = this.#tally.asked - before >= ASK_AT_ONCE
       if (isFull && !row.isCalling) this.ask(row, wall, steady)
-      one.again(true)
+      one.decideAgain()
     }
     const isAsking = row.isCalling || this.#tally.asked === before
     if (!isAsking && !row.isTight(steady)) this.ask(row, wall, steady)
-  }
-
-  /** Whoever has waited until his deadline is answered without the store. */
-  release(row: LeasedRow, steady: number): void {
-    const isLate = ({ since }: { since: number }) => steady - since >= this.#deadlineMs
-    const late = row.waiting.filter(isLate)
-    if (late.length === 0) return
-    row.waiting = row.waiting.filter((one) => !isLate(one))
-    for (const one of late) one.again(false)
   }
 
   /** Reports what is held of these rows, and holds it no longer; nor what they are granted yet. */

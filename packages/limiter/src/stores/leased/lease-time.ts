@@ -1,4 +1,6 @@
 /** The clocks that leases live by. A lease has ended when either of the first two says so. */
+import type { Deadline, Timers } from '../deadlines.js'
+
 export interface LeaseTime {
   /** Milliseconds that never go back, but may stand still while the machine is suspended. */
   steady(): number
@@ -6,15 +8,18 @@ export interface LeaseTime {
   wall(): number
   /** The store's time at this instance's time, as far as is known. */
   storeTime(wall: number): number
+  /** Calls `missed` at that time by the steady clock, unless the deadline is met before. */
+  deadline(at: number, missed: () => void): Deadline
   /** Calls `step` again and again, this many milliseconds apart, until what is returned is called. */
   every(ms: number, step: () => void): () => void
 }
 
-export function systemTime(storeTime: (wall: number) => number): LeaseTime {
+export function systemTime(timers: Timers, storeTime: (wall: number) => number): LeaseTime {
   return {
-    steady: () => performance.now(),
+    steady: () => timers.now(),
     wall: () => Date.now() * 1000,
     storeTime,
+    deadline: (at, missed) => timers.deadline(at, missed),
     every: (ms, step) => {
       const timer = setInterval(step, ms)
       timer.unref()

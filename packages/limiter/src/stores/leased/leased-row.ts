@@ -4,25 +4,14 @@
  */
 import { BUCKET, type LimitNumbers } from '../../algorithms/limit-numbers.js'
 import { span, spanned } from '../../algorithms/token-time.js'
-import {
-  GIVEN_BACK,
-  GO_AT,
-  MARK,
-  MARK_REST,
-  NOT_NOW,
-  REMAINING,
-  RESET_AT,
-  STATUS,
-  VERDICT_WIDTH,
-  YES,
-} from '../../algorithms/verdict.js'
+import { YES } from '../../algorithms/verdict.js'
 import type { CompiledRule } from '../../rules/compiled-rule.js'
-import { DECIDED_AT, DEGRADED, FIRST_VERDICT, type Verdicts } from '../store.js'
-import { copySurplus } from '../surplus.js'
+import type { Answer } from '../answer.js'
+import type { LeaseReply, LeaseReport } from '../leasing.js'
+import { plainTransaction, type Transaction } from '../transaction.js'
 import { DenialMemory } from './denial-memory.js'
 import { Holding, type SentAt } from './holding.js'
 import type { Terms } from './leasable-rules.js'
-import type { LeaseAnswer, LeaseReport } from './lease-port.js'
 import { LocalRate } from './local-rate.js'
 
 /** How long nothing is asked for ahead, in milliseconds, where less was granted than was asked for. */
@@ -39,18 +28,22 @@ const IDLE_WITH_ROOM_MS = 40
 const DENIED_MS = 20
 const DENIED_ALONE_MS = 1000
 
-/** What it wants, since when, how far the wall clock is ahead of the caller's, and how to decide it again: waiting once more, or not. */
-interface Waiting {
+/** A decision that waits for the answer to a lease. */
+export interface Waiting {
   readonly cost: number
-  readonly since: number
-  readonly ahead: number
-  again(mayWait: boolean): void
+  /** How far this instance's wall clock is ahead of the caller's, in microseconds. */
+  readonly aheadUs: number
+  /** Its deadline has passed, so it was decided without the lease. */
+  isOver: boolean
+  decideAgain(): void
 }
 
 export class LeasedRow {
   readonly rule: CompiledRule
   readonly value: string
   readonly #terms: Terms
+  /** Of this row alone: what is remembered answers it. */
+  readonly #alone: Transaction
   /** One for each period that has not ended, and each shard; the one that was granted first is spent first. */
   #held: Holding[] = []
   readonly #rate: LocalRate
@@ -58,8 +51,8 @@ export class LeasedRow {
   #low = 0
   /** Before this time nothing is asked for ahead. */
   #notAheadBefore = Number.NEGATIVE_INFINITY
-  /** The row's verdicts as they were last seen; null before that. */
-  #seen: number[] | null = null
+  /** What the store last said of the row; null before that. */
+  #seen: Answer | null = null
   /** What others, and this instance, had leased then. */
   #out = Number.POSITIVE_INFINITY
   readonly denial = new DenialMemory()
@@ -74,6 +67,7 @@ export class LeasedRow {
     this.rule = rule
     this.value = value
     this.#terms = terms
+    this.#alone = plainTransaction([rule], [value], 1, 0)
     this.#rate = new LocalRate(steady)
   }
 
@@ -138,12 +132,10 @@ export class LeasedRow {
   get #hasRoom(): boolean {
     const seen = this.#seen
     if (seen === null) return false
-    return this.rule.limits.every(
-      ({ numbers }, j) => 2 * seen[j * VERDICT_WIDTH + REMAINING]! >= numbers.burst,
-    )
+    return this.rule.limits.every(({ numbers }, j) => 2 * seen.difference(j) >= numbers.burst)
   }
 
-  /** Reckons the rate; false once the row is asked for too rarely to be kept. */
+  /** Computes the rate; false once the row is asked for too rarely to be kept. */
   beat(steady: number): boolean {
     this.#rate.beat(steady)
     this.#low = this.want(steady) / 2
@@ -192,12 +184,17 @@ export class LeasedRow {
   }
 
   /** Takes a grant over. */
-  granted(answer: LeaseAnswer, wanted: number, sentAt: SentAt, steady: number): void {
-    this.see(answer.verdicts, FIRST_VERDICT, answer.out)
-    if (answer.granted < wanted) this.#notAheadBefore = steady + TIGHT_MS
-    if (answer.granted === 0) return
-    if (!this.#held.some((holding) => holding.add(answer, sentAt)))
-      this.#held.push(new Holding(answer, sentAt))
+  granted(reply: LeaseReply, wanted: number, sentAt: SentAt, steady: number): void {
+    this.see(reply)
+    if (reply.granted < wanted) this.#notAheadBefore = steady + TIGHT_MS
+    if (reply.granted === 0) return
+    if (!this.#held.some((holding) => holding.add(reply, sentAt)))
+      this.#held.push(new Holding(reply, sentAt))
+  }
+
+  see({ answer, out }: LeaseReply): void {
+    this.#seen = answer
+    this.#out = out
   }
 
   /** Nothing is asked for ahead for a while. */
@@ -213,55 +210,44 @@ export class LeasedRow {
     return unspent
   }
 
-  /** The row's verdicts stand here in an answer of the store. */
-  see(verdicts: Verdicts, at: number, out: number | null): void {
-    const { length } = this.rule.limits
-    this.#seen = verdicts.slice(at, at + length * VERDICT_WIDTH)
-    copySurplus(verdicts, at, this.#seen, 0, length)
-    if (out !== null) this.#out = out
-  }
-
-  /** The same of a transaction that was asked at that time: what was denied is remembered for a while. */
-  decided(cost: number, verdicts: Verdicts, at: number, askedAt: SentAt, mostMs: number): void {
-    if (verdicts[DEGRADED] !== 0) return
-    this.see(verdicts, at, null)
+  /** The store has decided about the row, asked at that time: what was denied is remembered for a while. */
+  decided(cost: number, answer: Answer, first: number, askedAt: SentAt, mostMs: number): void {
+    if (answer.isDegraded) return
+    const seen = answer.ruleAlone(this.#alone, first)
+    this.#seen = seen
     let goAt = 0
-    for (let j = 0, o = at; j < this.rule.limits.length; j++, o += VERDICT_WIDTH) {
-      if (verdicts[o + STATUS] === NOT_NOW) goAt = Math.max(goAt, verdicts[o + GO_AT]!)
-      else if (verdicts[o + STATUS] !== YES) return
+    for (let limit = 0; limit < seen.size; limit++) {
+      if (seen.isNotNow(limit)) goAt = Math.max(goAt, seen.goAt(limit))
+      else if (!seen.isYes(limit)) return
     }
     if (goAt === 0) return this.denial.disprove(cost)
     // Of a rule in shards nobody knows what is out of the others.
     const isAlone = this.#out === 0 && this.rule.family.shards === 1
     const most = Math.min(mostMs, isAlone ? DENIED_ALONE_MS : DENIED_MS)
-    const ms = Math.min(most, (goAt - verdicts[DECIDED_AT]!) / 1000)
-    this.denial.note(cost, this.#seen!, askedAt, ms)
+    this.denial.note(cost, seen, askedAt, Math.min(most, (goAt - seen.decidedAt) / 1000))
   }
 
   /**
-   * The verdicts of a take from this holding, into out[o…]. Its receipt is as of a take of its own: in the
-   * grant's nothing that is leased counts, and what was spent of it will not be leased any more.
+   * Writes a take from this holding into an answer, from this limit on. What gives it back is as of a take of
+   * its own: in the grant's nothing that is leased counts, and what was spent of it will not be leased any more.
    */
-  writeTaken({ lease, verdicts, spent }: Holding, now: number, out: number[], o: number): void {
-    const { limits } = this.rule
+  writeTaken({ lease, answer: grant, spent }: Holding, answer: Answer, first: number): void {
+    const { limits, family } = this.rule
     const { unspent } = this
     const seen = this.#seen!
-    if (this.rule.family.shards > 1) copySurplus(seen, 0, out, o, limits.length)
-    let [from, to, at] = [FIRST_VERDICT, o, 0]
+    const now = answer.decidedAt
     for (let j = 0; j < limits.length; j++) {
       const { numbers } = limits[j]!
-      out[to + STATUS] = YES
-      out[to + REMAINING] = leftWith(seen[at + REMAINING]!, unspent, numbers.burst)
-      out[to + RESET_AT] = Math.max(verdicts[from + RESET_AT]!, now)
-      out[to + GO_AT] = now
-      out[to + MARK] = verdicts[from + MARK]!
-      out[to + MARK_REST] = verdicts[from + MARK_REST]!
-      out[to + GIVEN_BACK] = verdicts[from + GIVEN_BACK]!
+      const limit = first + j
+      answer.setStatus(limit, YES)
+      answer.setDifference(limit, leftWith(seen.difference(j), unspent, numbers.burst))
+      answer.setResetAt(limit, Math.max(grant.resetAt(j), now))
+      answer.setGoAt(limit, now)
+      answer.copyTake(limit, grant, j)
       // A shard's mark says which it is of: it stays as it was given.
-      if (numbers.kind === BUCKET && lease.rule === this.rule) laterMark(numbers, spent, out, to)
-      from += VERDICT_WIDTH
-      to += VERDICT_WIDTH
-      at += VERDICT_WIDTH
+      if (numbers.kind === BUCKET && lease.rule === this.rule)
+        moveMark(answer, limit, numbers, spent)
+      if (family.shards > 1) answer.setSurplus(limit, seen.surplus(j))
     }
   }
 }
@@ -272,11 +258,13 @@ export function leftWith(left: number, held: number, burst: number): number {
 }
 
 /** Moves a bucket's mark later by n tokens. */
-function laterMark(numbers: LimitNumbers, n: number, out: number[], o: number): void {
+function moveMark(answer: Answer, limit: number, numbers: LimitNumbers, n: number): void {
   span(n, numbers)
-  out[o + MARK] = out[o + MARK]! + spanned[0]!
-  out[o + MARK_REST] = out[o + MARK_REST]! + spanned[1]!
-  if (out[o + MARK_REST]! < numbers.amount) return
-  out[o + MARK] = out[o + MARK]! + 1
-  out[o + MARK_REST] = out[o + MARK_REST]! - numbers.amount
+  let mark = answer.mark(limit) + spanned[0]!
+  let rest = answer.markRest(limit) + spanned[1]!
+  if (rest >= numbers.amount) {
+    mark += 1
+    rest -= numbers.amount
+  }
+  answer.setMark(limit, mark, rest)
 }

@@ -45,7 +45,7 @@ class RowsOfRule {
 }
 
 export class LeasedRows {
-  readonly #isUsual: boolean
+  readonly #leasedByDefault: boolean
   readonly #rules = new Map<CompiledRule, RowsOfRule>()
   /** Those with rows or counts. */
   readonly #active = new Set<RowsOfRule>()
@@ -56,8 +56,8 @@ export class LeasedRows {
   /** Rows with a lease, when they were last looked at. */
   held = 0
 
-  constructor(isUsual: boolean) {
-    this.#isUsual = isUsual
+  constructor(leasedByDefault: boolean) {
+    this.#leasedByDefault = leasedByDefault
   }
 
   isLeasable(rule: CompiledRule): boolean {
@@ -85,7 +85,7 @@ export class LeasedRows {
     if (this.#last?.rule === rule) return this.#last
     let known = this.#rules.get(rule)
     if (known === undefined) {
-      known = new RowsOfRule(rule, termsOf(rule, this.#isUsual))
+      known = new RowsOfRule(rule, termsOf(rule, this.#leasedByDefault))
       this.#rules.set(rule, known)
     }
     this.#last = known

@@ -12,49 +12,35 @@
  *   its answer, and for the next one if that was not enough, until the deadline that they would have had
  *   anyway. Near the limit a call's worth of them asks for itself, and a no answers the others.
  */
-import { VERDICT_WIDTH } from '../../algorithms/verdict.js'
-import type { CompiledRule, Family } from '../../rules/compiled-rule.js'
+import type { CompiledRule } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { Slices } from '../../slices.js'
-import {
-  ALLOWED,
-  type Answer,
-  costOf,
-  DECIDED_AT,
-  DEGRADED,
-  FIRST_VERDICT,
-  type HoldPlace,
-  type LimitChange,
-  partOf,
-  type Return,
-  type Store,
-  type Transaction,
-  type Undone,
-  type Verdicts,
-} from '../store.js'
-import { newVerdicts } from '../verdicts.js'
+import { Answer } from '../answer.js'
+import type { LeasingStore } from '../leasing.js'
+import type { Changed, Operation } from '../operation.js'
+import type { Awaitable, Store } from '../store.js'
+import { costOf, type Moment, partOf, type Transaction } from '../transaction.js'
 import type { Holding } from './holding.js'
-import { LeaseCalls } from './lease-calls.js'
-import type { LeasingStore } from './lease-port.js'
-import { LeaseTally } from './lease-tally.js'
+import { LeaseCalls, LeaseTally } from './lease-calls.js'
 import type { LeaseTime } from './lease-time.js'
-import type { LeasedRow } from './leased-row.js'
+import type { LeasedRow, Waiting } from './leased-row.js'
 import { LeasedRows } from './leased-rows.js'
-import { type Rest, type Stand, settle, untakeAll, whole, wouldBe } from './stands.js'
+import { type RowShare, spendAll, untakeAll, writeDryRun, writeShares } from './partial-leases.js'
 
-/** How often rates are reckoned and what is not needed is given back, in milliseconds. */
+/** How often rates are computed and what is not needed is given back, in milliseconds. */
 const BEAT_MS = 20
 
 export interface LeasedStoreParts {
   readonly inner: LeasingStore
   readonly time: LeaseTime
   /** Rules are leased unless they say otherwise. */
-  readonly isUsual: boolean
+  readonly leasedByDefault: boolean
   /** The longest that a denial may be remembered, in milliseconds. */
   readonly mostDeniedMs: number
-  /** How long a decision may wait for the store, in milliseconds. */
-  readonly deadlineMs: number
 }
+
+/** A request is decided for the first time, after it has waited for a lease, or at its deadline: then it waits no more. */
+type Attempt = 'first' | 'again' | 'last'
 
 export class LeasedStore implements Store {
   readonly isSync = false
@@ -67,138 +53,110 @@ export class LeasedStore implements Store {
   #stopBeat: (() => void) | null = null
   #isClosed = false
 
-  constructor({ inner, time, isUsual, mostDeniedMs, deadlineMs }: LeasedStoreParts) {
+  constructor({ inner, time, leasedByDefault, mostDeniedMs }: LeasedStoreParts) {
     this.#inner = inner
     this.#time = time
     this.#mostDeniedMs = mostDeniedMs
-    this.#rows = new LeasedRows(isUsual)
-    this.#calls = new LeaseCalls(inner, time, this.tally, deadlineMs)
+    this.#rows = new LeasedRows(leasedByDefault)
+    this.#calls = new LeaseCalls(inner, time, this.tally)
   }
 
-  consume(transaction: Transaction): Answer<Verdicts> {
+  deadline(): number {
+    return this.#inner.deadline?.() ?? Number.POSITIVE_INFINITY
+  }
+
+  decide(transaction: Transaction): Awaitable<Answer> {
     if (transaction.idempotency !== null && !transaction.dryRun)
-      return this.#inner.consume(transaction)
-    return this.#decide(transaction, transaction.now, undefined, true)
+      return this.#inner.decide(transaction)
+    return this.#decide(transaction, transaction.now, 'first')
   }
 
-  /** At this time by the wall clock: who has waited comes later than he asked. `since`: since when, by the steady one. */
-  #decide(
-    transaction: Transaction,
-    wall: number,
-    since: number | undefined,
-    mayWait: boolean,
-  ): Answer<Verdicts> {
+  /** At this time by the wall clock: a request that has waited is decided later than it was asked. */
+  #decide(transaction: Transaction, wall: number, attempt: Attempt): Awaitable<Answer> {
     const { rules, dryRun, costs } = transaction
     if (rules.length === 1 && !dryRun && costs === null)
-      return this.#consumeOne(transaction, wall, since, mayWait)
-    return this.#consumeSeveral(transaction, wall, since, mayWait)
+      return this.#decideOne(transaction, wall, attempt)
+    return this.#decideSeveral(transaction, wall, attempt)
   }
 
-  #consumeOne(
-    transaction: Transaction,
-    wall: number,
-    since: number | undefined,
-    mayWait: boolean,
-  ): Answer<Verdicts> {
+  #decideOne(transaction: Transaction, wall: number, attempt: Attempt): Awaitable<Answer> {
     const { rules, values, cost } = transaction
     const row = this.#rowOf(rules[0]!, values[0]!)
-    if (row === null) return this.#inner.consume(transaction, since)
+    if (row === null) return this.#inner.decide(transaction)
     const steady = this.#time.steady()
-    if (since === undefined) row.count(cost)
+    const isFirst = attempt === 'first'
+    if (isFirst) row.count(cost)
     const holding = row.take(cost, steady, wall)
     if (holding !== null) {
       holding.spent += cost
       this.tally.local++
       this.tally.spent += cost
       if (row.isLow(steady)) this.#calls.ask(row, wall, steady)
-      return this.#spent(row, holding, wall)
+      const answer = Answer.open(transaction, this.#time.storeTime(wall), true)
+      row.writeTaken(holding, answer, 0)
+      return answer
     }
     if (row.denial.holds(cost, steady, wall)) {
       this.tally.local++
-      return this.#denied(row, wall)
+      const answer = Answer.open(transaction, this.#time.storeTime(wall), row.rule.shadow)
+      row.denial.write(answer, 0)
+      return answer
     }
-    if (row.isCalling && mayWait) return this.#wait(row, transaction, cost, since ?? steady)
+    if (row.isCalling && attempt !== 'last') return this.#wait(row, transaction, cost)
     this.#noteAsked(row.hasHoldings)
     this.#calls.giveBack(row, row.unspent, steady, wall)
-    const answer = this.#inner.consume(transaction, since ?? steady)
-    if (since === undefined && !row.isCalling && !row.isTight(steady))
-      this.#calls.ask(row, wall, steady)
-    return this.#heard(answer, (verdicts) =>
-      row.decided(cost, verdicts, FIRST_VERDICT, { steady, wall }, this.#mostDeniedMs),
-    )
-  }
-
-  #spent(row: LeasedRow, holding: Holding, wall: number): Verdicts {
-    const at = this.#time.storeTime(wall)
-    const out = newVerdicts(row.rule.limits.length)
-    out[ALLOWED] = 1
-    out[DECIDED_AT] = at
-    out[DEGRADED] = 0
-    row.writeTaken(holding, at, out, FIRST_VERDICT)
-    return out
-  }
-
-  #denied(row: LeasedRow, wall: number): Verdicts {
-    const out = newVerdicts(row.rule.limits.length)
-    out[ALLOWED] = row.rule.shadow ? 1 : 0
-    out[DECIDED_AT] = this.#time.storeTime(wall)
-    out[DEGRADED] = 0
-    row.denial.write(out[DECIDED_AT], out, FIRST_VERDICT)
-    return out
+    const answer = this.#inner.decide(transaction)
+    if (isFirst && !row.isCalling && !row.isTight(steady)) this.#calls.ask(row, wall, steady)
+    const heard = (later: Answer) => {
+      row.decided(cost, later, 0, { steady, wall }, this.#mostDeniedMs)
+      return later
+    }
+    return answer instanceof Promise ? answer.then(heard) : heard(answer)
   }
 
   /** Takes what it holds for some rules, asks for the others, and gives back what it took if those say no. */
-  #consumeSeveral(
-    transaction: Transaction,
-    wall: number,
-    since: number | undefined,
-    mayWait: boolean,
-  ): Answer<Verdicts> {
+  #decideSeveral(transaction: Transaction, wall: number, attempt: Attempt): Awaitable<Answer> {
     const { rules, values, dryRun } = transaction
     const rows: (LeasedRow | null)[] = []
     for (let i = 0; i < rules.length; i++) rows.push(this.#rowOf(rules[i]!, values[i]!))
-    if (rows.every((row) => row === null)) return this.#inner.consume(transaction, since)
+    if (rows.every((row) => row === null)) return this.#inner.decide(transaction)
     const steady = this.#time.steady()
-    if (since === undefined && !dryRun)
+    if (attempt === 'first' && !dryRun)
       for (let i = 0; i < rows.length; i++) rows[i]?.count(costOf(transaction, i))
     if (!dryRun) {
-      const verdicts = this.#spendAll(transaction, rows, steady, wall)
-      if (verdicts !== null) return verdicts
+      const answer = this.#spendHeld(transaction, rows, steady, wall)
+      if (answer !== null) return answer
     }
-    const stands = rows.map((row, i): Stand => {
+    const shares = rows.map((row, i): RowShare => {
       const cost = costOf(transaction, i)
       if (row === null) return { row, holding: null, isDenied: false }
       const holding = row.take(cost, steady, wall)
       return { row, holding, isDenied: holding === null && row.denial.holds(cost, steady, wall) }
     })
-    if (dryRun) untakeAll(transaction, stands)
-    const asked = [...rules.keys()].filter((i) => stands[i]!.holding === null)
-    const isKnown = asked.every((i) => stands[i]!.isDenied)
-    if (isKnown) {
+    if (dryRun) untakeAll(transaction, shares)
+    const asked = [...rules.keys()].filter((i) => shares[i]!.holding === null)
+    if (asked.every((i) => shares[i]!.isDenied)) {
       this.tally.local++
       const allowed = asked.every((i) => rules[i]!.shadow)
-      const known = { allowed, at: this.#time.storeTime(wall), degraded: 0, verdicts: null }
-      return this.#conclude(transaction, stands, known)
+      const answer = Answer.open(transaction, this.#time.storeTime(wall), allowed)
+      return this.#conclude(answer, shares, null)
     }
-    const busy = asked.find((i) => stands[i]!.row?.isCalling === true)
-    if (busy !== undefined && mayWait && !dryRun) {
-      untakeAll(transaction, stands)
-      const cost = costOf(transaction, busy)
-      return this.#wait(stands[busy]!.row!, transaction, cost, since ?? steady)
+    const busy = asked.find((i) => shares[i]!.row?.isCalling === true)
+    if (busy !== undefined && attempt !== 'last' && !dryRun) {
+      untakeAll(transaction, shares)
+      return this.#wait(shares[busy]!.row!, transaction, costOf(transaction, busy))
     }
-    return this.#askSome(transaction, stands, asked, wall, since ?? steady)
+    return this.#askRest(transaction, shares, asked, wall)
   }
 
   /** All of it is held: most requests. Null, and nothing is taken, where that is not so. */
-  #spendAll(
+  #spendHeld(
     transaction: Transaction,
     rows: readonly (LeasedRow | null)[],
     steady: number,
     wall: number,
-  ): Verdicts | null {
-    const { rules } = transaction
+  ): Answer | null {
     const held: Holding[] = []
-    let limits = 0
     for (let i = 0; i < rows.length; i++) {
       const holding = rows[i]?.take(costOf(transaction, i), steady, wall) ?? null
       if (holding === null) {
@@ -206,97 +164,95 @@ export class LeasedStore implements Store {
         return null
       }
       held.push(holding)
-      limits += rules[i]!.limits.length
     }
-    const at = this.#time.storeTime(wall)
-    const out = newVerdicts(limits)
-    out[ALLOWED] = 1
-    out[DECIDED_AT] = at
-    out[DEGRADED] = 0
+    const answer = Answer.open(transaction, this.#time.storeTime(wall), true)
     this.tally.local++
-    let o = FIRST_VERDICT
+    let first = 0
     for (let i = 0; i < rows.length; i++) {
-      const [row, holding, cost] = [rows[i]!, held[i]!, costOf(transaction, i)]
+      const row = rows[i]!
+      const holding = held[i]!
+      const cost = costOf(transaction, i)
       holding.spent += cost
       this.tally.spent += cost
       if (row.isLow(steady)) this.#calls.ask(row, wall, steady)
-      row.writeTaken(holding, at, out, o)
-      o += rules[i]!.limits.length * VERDICT_WIDTH
+      row.writeTaken(holding, answer, first)
+      first += row.rule.limits.length
     }
-    return out
+    return answer
   }
 
-  #askSome(
+  /** Asks the store about the rules, by their places, that nothing is held for. */
+  #askRest(
     transaction: Transaction,
-    stands: readonly Stand[],
+    shares: readonly RowShare[],
     asked: readonly number[],
     wall: number,
-    since: number,
-  ): Answer<Verdicts> {
+  ): Awaitable<Answer> {
     const { dryRun } = transaction
     const steady = this.#time.steady()
-    const rows = asked.flatMap((i) => stands[i]!.row ?? [])
+    const rows = asked.flatMap((i) => shares[i]!.row ?? [])
     if (!dryRun) {
       this.#noteAsked(rows.some((row) => row.hasHoldings))
       for (const row of rows) this.#calls.giveBack(row, row.unspent, steady, wall)
     }
-    const part = asked.length === stands.length ? transaction : partOf(transaction, asked)
-    const answer = this.#inner.consume(part, since)
+    const isWhole = asked.length === shares.length
+    const answer = this.#inner.decide(isWhole ? transaction : partOf(transaction, asked))
     if (!dryRun)
       for (const row of rows)
         if (!row.isCalling && !row.isTight(steady)) this.#calls.ask(row, wall, steady)
-    const conclude = (verdicts: Verdicts): Verdicts => {
-      let at = FIRST_VERDICT
+    const heard = (rest: Answer): Answer => {
+      let first = 0
       for (const i of asked) {
         const cost = costOf(transaction, i)
-        stands[i]!.row?.decided(cost, verdicts, at, { steady, wall }, this.#mostDeniedMs)
-        at += transaction.rules[i]!.limits.length * VERDICT_WIDTH
+        shares[i]!.row?.decided(cost, rest, first, { steady, wall }, this.#mostDeniedMs)
+        first += transaction.rules[i]!.limits.length
       }
-      if (asked.length === stands.length && !dryRun) return verdicts
-      return this.#conclude(transaction, stands, {
-        allowed: verdicts[ALLOWED] === 1,
-        at: verdicts[DECIDED_AT]!,
-        degraded: verdicts[DEGRADED]!,
-        verdicts,
-      })
+      if (isWhole && !dryRun) return rest
+      const whole = Answer.open(transaction, rest.decidedAt, rest.allowed)
+      whole.degradedReason = rest.degradedReason
+      return this.#conclude(whole, shares, rest)
     }
-    if (!(answer instanceof Promise)) return conclude(answer)
-    return answer.then(conclude, (error: unknown) => {
-      if (!dryRun) untakeAll(transaction, stands)
+    if (!(answer instanceof Promise)) return heard(answer)
+    return answer.then(heard, (error: unknown) => {
+      if (!dryRun) untakeAll(transaction, shares)
       throw error
     })
   }
 
-  #conclude(transaction: Transaction, stands: readonly Stand[], answer: Rest): Verdicts {
-    if (transaction.dryRun) return wouldBe(transaction, stands, answer)
-    this.tally.spent += settle(transaction, stands, answer.allowed)
-    return whole(transaction, stands, answer)
+  /** Writes the answer about all rules; it says already whether the request is allowed. */
+  #conclude(answer: Answer, shares: readonly RowShare[], rest: Answer | null): Answer {
+    const { transaction } = answer
+    if (transaction.dryRun) writeDryRun(answer, shares, rest)
+    else {
+      if (answer.allowed) this.tally.spent += spendAll(transaction, shares)
+      else untakeAll(transaction, shares)
+      writeShares(answer, shares, rest)
+    }
+    return answer
   }
 
-  #wait(row: LeasedRow, transaction: Transaction, cost: number, since: number): Promise<Verdicts> {
+  /** Decides again when the row's lease is there, at the latest at the request's deadline. */
+  #wait(row: LeasedRow, transaction: Transaction, cost: number): Promise<Answer> {
     // The caller's clock may be another than this one; both go on.
-    const ahead = this.#time.wall() - transaction.now
+    const aheadUs = this.#time.wall() - transaction.now
     return new Promise((resolve, reject) => {
-      const again = (mayWait: boolean) => {
+      const decide = (attempt: Attempt) => {
         try {
-          const wall = this.#time.wall() - ahead
-          resolve(this.#decide(transaction, wall, since, mayWait))
+          resolve(this.#decide(transaction, this.#time.wall() - aheadUs, attempt))
         } catch (error) {
           reject(error)
         }
       }
-      row.waiting.push({ again, cost, since, ahead })
-    })
-  }
-
-  #heard(answer: Answer<Verdicts>, hear: (verdicts: Verdicts) => void): Answer<Verdicts> {
-    if (!(answer instanceof Promise)) {
-      hear(answer)
-      return answer
-    }
-    return answer.then((verdicts) => {
-      hear(verdicts)
-      return verdicts
+      const deadline = this.#time.deadline(transaction.deadline, () => {
+        waiting.isOver = true
+        decide('last')
+      })
+      const decideAgain = () => {
+        deadline.meet()
+        decide('again')
+      }
+      const waiting: Waiting = { cost, aheadUs, isOver: false, decideAgain }
+      row.waiting.push(waiting)
     })
   }
 
@@ -317,7 +273,6 @@ export class LeasedStore implements Store {
   #beat(): void {
     const [steady, wall] = [this.#time.steady(), this.#time.wall()]
     this.#rows.beat(steady, (row) => {
-      this.#calls.release(row, steady)
       if (row.isCalling) return
       const back = row.excess(steady)
       if (back > 0 || row.hasEnded(steady, wall)) this.#calls.call(row, 0, back, steady, wall)
@@ -343,38 +298,17 @@ export class LeasedStore implements Store {
     await this.#inner.close()
   }
 
-  refund(returns: readonly Return[], now: number): Answer<number[] | Undone> {
-    this.#forgetDenials(returns)
-    return this.#inner.refund(returns, now)
+  change(operations: readonly Operation[], moment: Moment): Awaitable<readonly Changed[]> {
+    for (const operation of operations) this.#forgetDenials(operation)
+    return this.#inner.change(operations, moment)
   }
 
-  grant(changes: readonly LimitChange[], now: number): Answer<number[] | Undone> {
-    this.#forgetDenials(changes)
-    return this.#inner.grant(changes, now)
-  }
-
-  #forgetDenials(changes: readonly LimitChange[]): void {
-    for (const { rule, value } of changes) this.#rows.get(rule, value)?.denial.forget()
-  }
-
-  charge(changes: readonly LimitChange[], now: number): Answer<number[] | Undone> {
-    return this.#inner.charge(changes, now)
-  }
-
-  reset(
-    rows: readonly { readonly family: Family; readonly value: string }[],
-    now: number,
-  ): Answer<number | Undone> {
-    for (const { family, value } of rows)
-      for (const row of this.#rows.ofFamily(family, value)) row.denial.forget()
-    return this.#inner.reset(rows, now)
-  }
-
-  renew(hold: HoldPlace, now: number): Answer<number | Undone> {
-    return this.#inner.renew(hold, now)
-  }
-
-  release(hold: HoldPlace, now: number): Answer<boolean | Undone> {
-    return this.#inner.release(hold, now)
+  /** Of rows that something is given back to. */
+  #forgetDenials(operation: Operation): void {
+    const { kind, value } = operation
+    if (kind === 'refund' || kind === 'grant')
+      this.#rows.get(operation.rule, value)?.denial.forget()
+    else if (kind === 'reset')
+      for (const row of this.#rows.ofFamily(operation.family, value)) row.denial.forget()
   }
 }

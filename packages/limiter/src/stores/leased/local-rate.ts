@@ -6,10 +6,10 @@ const AVERAGED_MS = 100
 const SHORTEST_MS = 20
 
 export class LocalRate {
-  /** What was asked for since it was last reckoned. */
+  /** What was asked for since it was last computed. */
   #count = 0
   #countedFrom: number
-  /** A millisecond; NaN until it was reckoned for the first time. */
+  /** A millisecond; NaN until it was computed for the first time. */
   #average = Number.NaN
   /** When anything was last asked for, as far as beats tell. */
   #busyAt: number

@@ -19,25 +19,17 @@ import {
   YES,
 } from '../../algorithms/verdict.js'
 import type { CompiledLimit } from '../../rules/compiled-rule.js'
-import {
-  ALLOWED,
-  costOf,
-  DECIDED_AT,
-  DEGRADED,
-  FIRST_VERDICT,
-  type Transaction,
-  type Verdicts,
-} from '../store.js'
-import { newVerdicts } from '../verdicts.js'
+import { ALLOWED, Answer, DECIDED_AT, DEGRADED, FIRST_VERDICT, newNumbers } from '../answer.js'
+import { costOf, type Transaction } from '../transaction.js'
 import type { Table } from './table.js'
 import type { Tables } from './tables.js'
 
 /** Decides every limit of a transaction, and takes from all of them if all that are enforced say yes. */
-export function consume(tables: Tables, transaction: Transaction): Verdicts {
+export function consume(tables: Tables, transaction: Transaction): Answer {
   const { rules, values, holdId, now } = transaction
   let count = 0
   for (let i = 0; i < rules.length; i++) count += rules[i]!.limits.length
-  const out = newVerdicts(count)
+  const out = newNumbers(count)
   let allowed = true
   let o = FIRST_VERDICT
   for (let i = 0; i < rules.length; i++) {
@@ -68,7 +60,7 @@ export function consume(tables: Tables, transaction: Transaction): Verdicts {
   out[DECIDED_AT] = now
   out[DEGRADED] = 0
   if (allowed && !transaction.dryRun) takeAll(transaction, out)
-  return out
+  return new Answer(transaction, out)
 }
 
 /** Every table still points at the row that was decided on. */

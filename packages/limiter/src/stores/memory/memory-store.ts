@@ -1,23 +1,26 @@
 /** Counters in this process's memory: exact, without timers, bounded in keys. */
 
-import { charge, grant, RESET, refund, reset } from '../../algorithms/algorithm.js'
+import { atLeast, charge, grant, RESET, refund, reset } from '../../algorithms/algorithm.js'
 import { type Holds, renewHold } from '../../algorithms/concurrency.js'
 import { BUCKET, CONCURRENCY, type LimitNumbers } from '../../algorithms/limit-numbers.js'
-import { GIVEN_BACK, MARK, MARK_REST } from '../../algorithms/verdict.js'
 import { SluiceError } from '../../errors.js'
-import type { CompiledRule, Family } from '../../rules/compiled-rule.js'
+import type { Family } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { Slices } from '../../slices.js'
-import {
-  ALLOWED,
-  DECIDED_AT,
-  type HoldPlace,
-  type LimitChange,
-  type Return,
-  type Store,
-  type Transaction,
-  type Verdicts,
-} from '../store.js'
+import type { Answer } from '../answer.js'
+import type {
+  Changed,
+  Charge,
+  Grant,
+  HoldOperation,
+  LimitOperation,
+  Operation,
+  Raise,
+  Refund,
+  Renew,
+} from '../operation.js'
+import type { Store } from '../store.js'
+import type { Moment, Transaction } from '../transaction.js'
 import { GRACE_US } from './columns.js'
 import { consume } from './consume.js'
 import { NO_HOLDS } from './hold-book.js'
@@ -38,11 +41,6 @@ export interface MemoryStoreOptions {
   readonly onClockStepBack?: (byMs: number) => void
 }
 
-interface RowPlace {
-  readonly rule: CompiledRule
-  readonly value: string
-}
-
 export class MemoryStore implements Store {
   readonly isSync = true
   readonly #tables: Tables
@@ -61,19 +59,16 @@ export class MemoryStore implements Store {
     this.#onClockStepBack = options.onClockStepBack ?? (() => {})
   }
 
-  consume(transaction: Transaction): Verdicts {
+  decide(transaction: Transaction): Answer {
     const { idempotency, now } = transaction
     if (now > this.#latest) this.#latest = now
     else if (now < this.#latest - GRACE_US) this.#stepBack(now)
     if (idempotency === null || transaction.dryRun) return consume(this.#tables, transaction)
-    const answered = this.#idempotency.find(idempotency, now)
-    if (answered !== undefined) {
-      ;(transaction as { replayOf: Transaction | null }).replayOf = answered.transaction
-      return answered.verdicts
-    }
-    const verdicts = consume(this.#tables, transaction)
-    if (verdicts[ALLOWED] === 1) this.#idempotency.add(idempotency, transaction, verdicts, now)
-    return verdicts
+    const known = this.#idempotency.find(idempotency, now)
+    if (known !== undefined) return known.again()
+    const answer = consume(this.#tables, transaction)
+    if (answer.allowed) this.#idempotency.add(idempotency, answer, now)
+    return answer
   }
 
   #stepBack(now: number): void {
@@ -83,63 +78,84 @@ export class MemoryStore implements Store {
     this.#onClockStepBack(byMs)
   }
 
-  refund(returns: readonly Return[], now: number): number[] {
-    const given = returns.map(({ rule, limit, value, amount, takenUnder, verdicts, at }) => {
-      const { numbers, column } = limit
-      const table = this.#locateUsed(rule.family, value, now)
-      if (table === null || table.refunds.isVoid(verdicts[DECIDED_AT]!)) return 0
-      limit.prepare(now)
-      const since = table.refunded(table.a, table.b, column) - verdicts[at + GIVEN_BACK]!
-      const [mark, rest] = [verdicts[at + MARK]!, verdicts[at + MARK_REST]!]
-      const given = table.change(column, now, (full, beside) =>
-        refund(full, 0, numbers, amount, now, mark, rest, takenUnder, since, beside),
-      )
-      if (given > 0 && numbers.kind === BUCKET) table.noteRefund(column, given, now)
-      return given
-    })
-    this.#touch(returns, given, now)
+  change(operations: readonly Operation[], { now }: Moment): Changed[] {
+    const changed = operations.map((operation) => this.#change(operation, now))
+    // After all of them, so that no limit of a row sees another's write.
+    for (const [i, operation] of operations.entries()) {
+      const { kind } = operation
+      // A charge gives each a row, if only an empty one: one that is made or moved and not written would be in no export.
+      const isWritten =
+        kind === 'charge' || kind === 'raise' || (isOfLimit(operation) && changed[i]! > 0)
+      if (isWritten) this.#tables.locate(operation.rule.family, operation.value, now).touch(now)
+    }
+    return changed
+  }
+
+  #change(operation: Operation, now: number): number {
+    switch (operation.kind) {
+      case 'refund':
+        return this.#refund(operation, now)
+      case 'grant':
+        return this.#grant(operation, now)
+      case 'charge':
+        return this.#charge(operation, now)
+      case 'raise':
+        return this.#raise(operation, now)
+      case 'reset':
+        return this.#reset(operation.family, operation.value, now)
+      case 'renew':
+        return this.#renew(operation, now)
+      case 'release':
+        return this.#release(operation, now)
+    }
+  }
+
+  #refund({ rule, limit, value, amount, take }: Refund, now: number): number {
+    const { numbers, column } = limit
+    const { mark, markRest, givenBack, takenAt, takenUnder } = take
+    const table = this.#locateUsed(rule.family, value, now)
+    if (table === null || table.refunds.isVoid(takenAt)) return 0
+    limit.prepare(now)
+    const since = table.refunded(table.a, table.b, column) - givenBack
+    const given = table.change(column, now, (full, beside) =>
+      refund(full, 0, numbers, amount, now, mark, markRest, takenUnder, since, beside),
+    )
+    if (given > 0 && numbers.kind === BUCKET) table.noteRefund(column, given, now)
     return given
   }
 
-  grant(changes: readonly LimitChange[], now: number): number[] {
-    const amounts = changes.map(({ rule, limit, value, amount }) => {
-      const table = this.#locateUsed(rule.family, value, now)
-      if (table === null) return 0
-      const { numbers, column } = limit
-      limit.prepare(now)
-      const given = table.change(column, now, (full, beside) =>
-        grant(full, 0, numbers, amount, now, beside),
-      )
-      if (given > 0) table.noteRefund(column, amount, now)
-      return given
-    })
-    this.#touch(changes, amounts, now)
-    return amounts
+  #grant({ rule, limit, value, amount }: Grant, now: number): number {
+    const table = this.#locateUsed(rule.family, value, now)
+    if (table === null) return 0
+    const { numbers, column } = limit
+    limit.prepare(now)
+    const given = table.change(column, now, (full, beside) =>
+      grant(full, 0, numbers, amount, now, beside),
+    )
+    if (given > 0) table.noteRefund(column, amount, now)
+    return given
   }
 
-  charge(changes: readonly LimitChange[], now: number): number[] {
-    const amounts = changes.map(({ rule, limit, value, amount }) => {
-      const table = this.#tables.locate(rule.family, value, now)
-      const { numbers, column } = limit
-      limit.prepare(now)
-      // What is taken may need a log.
-      table.settle(now)
-      const taken = table.change(column, now, (full, beside) =>
-        charge(full, 0, numbers, amount, now, beside),
-      )
-      if (numbers.kind === BUCKET) table.noteDebt(column, numbers, now)
-      return taken
-    })
-    // Each was given a row, if only an empty one: one that is made or moved and not written would be in no export.
-    const made = changes.map(() => 1)
-    this.#touch(changes, made, now)
-    return amounts
+  #raise({ rule, limit, value, amount }: Raise, now: number): number {
+    const table = this.#tables.locate(rule.family, value, now)
+    limit.prepare(now)
+    table.settle(now)
+    return table.change(limit.column, now, (full, beside) =>
+      atLeast(full, 0, limit.numbers, amount, now, beside),
+    )
   }
 
-  /** Rows of which anything was changed: after all of it, so that no limit sees another's write. */
-  #touch(changes: readonly LimitChange[], amounts: readonly number[], now: number): void {
-    for (const [i, { rule, value }] of changes.entries())
-      if (amounts[i]! > 0) this.#tables.locate(rule.family, value, now).touch(now)
+  #charge({ rule, limit, value, amount }: Charge, now: number): number {
+    const table = this.#tables.locate(rule.family, value, now)
+    const { numbers, column } = limit
+    limit.prepare(now)
+    // What is taken may need a log.
+    table.settle(now)
+    const taken = table.change(column, now, (full, beside) =>
+      charge(full, 0, numbers, amount, now, beside),
+    )
+    if (numbers.kind === BUCKET) table.noteDebt(column, numbers, now)
+    return taken
   }
 
   /**
@@ -151,31 +167,27 @@ export class MemoryStore implements Store {
     return table.isKnown ? table : null
   }
 
-  reset(rows: readonly { family: Family; value: string }[], now: number): number {
-    let inUse = 0
-    for (const { family, value } of rows) {
-      const table = this.#locateUsed(family, value, now)
-      if (table === null) continue
-      let used = 0
-      for (const [column, { sample }] of family.columns.entries()) {
-        sample.prepare(now)
-        used += table.change(column, now, (full, beside) =>
-          reset(full, 0, sample.numbers, now, beside),
-        )
-      }
-      // Where nothing was given back, the row may as well be gone: then no reset could be noted either.
-      if (used === 0) continue
-      for (const column of family.columns.keys()) table.noteRefund(column, RESET, now)
-      inUse++
-      table.touch(now)
+  #reset(family: Family, value: string, now: number): number {
+    const table = this.#locateUsed(family, value, now)
+    if (table === null) return 0
+    let used = 0
+    for (const [column, { sample }] of family.columns.entries()) {
+      sample.prepare(now)
+      used += table.change(column, now, (full, beside) =>
+        reset(full, 0, sample.numbers, now, beside),
+      )
     }
-    return inUse
+    // Where nothing was given back, the row may as well be gone: then no reset could be noted either.
+    if (used === 0) return 0
+    for (const column of family.columns.keys()) table.noteRefund(column, RESET, now)
+    table.touch(now)
+    return 1
   }
 
-  renew({ id, rows }: HoldPlace, now: number): number {
+  #renew(operation: Renew, now: number): number {
     this.#tables.noteHolds()
-    const expiries = this.#holdsOf(rows, now).map(({ limit, holds, table }) => {
-      const expiry = renewHold(limit, now, holds, id)
+    const expiries = this.#holdsOf(operation, now).map(({ limit, holds, table }) => {
+      const expiry = renewHold(limit, now, holds, operation.holdId)
       // An earlier layout is dropped when nothing written there before can matter: a renewed hold can for longer.
       if (expiry > 0 && table?.isBlank) {
         table.settle(now)
@@ -186,30 +198,28 @@ export class MemoryStore implements Store {
     return expiries.length === 0 ? 0 : Math.min(...expiries)
   }
 
-  release({ id, rows }: HoldPlace, now: number): boolean {
+  #release(operation: HoldOperation, now: number): number {
     this.#tables.noteHolds()
-    let released = false
-    for (const { holds } of this.#holdsOf(rows, now)) {
-      const isLive = holds.expiryOf(id) > now
-      holds.remove(id)
-      released = isLive || released
+    const { holdId } = operation
+    let released = 0
+    for (const { holds } of this.#holdsOf(operation, now)) {
+      if (holds.expiryOf(holdId) > now) released++
+      holds.remove(holdId)
     }
     return released
   }
 
   /** The rules may have changed since the hold was taken: its limits are found by what they are. */
   #holdsOf(
-    rows: readonly RowPlace[],
+    { rule, value }: HoldOperation,
     now: number,
   ): { limit: LimitNumbers; holds: Holds; table: Table | undefined }[] {
-    return rows.flatMap(({ rule, value }) => {
-      const table = this.#tables.find(rule.family, value, now)
-      return rule.limits.flatMap(({ id, numbers }) => {
-        if (numbers.kind !== CONCURRENCY) return []
-        const column = table?.columns.indexOf(id) ?? -1
-        const holds = column < 0 ? NO_HOLDS : (table!.beside(column) as Holds)
-        return [{ limit: numbers, holds, table }]
-      })
+    const table = this.#tables.find(rule.family, value, now)
+    return rule.limits.flatMap(({ id, numbers }) => {
+      if (numbers.kind !== CONCURRENCY) return []
+      const column = table?.columns.indexOf(id) ?? -1
+      const holds = column < 0 ? NO_HOLDS : (table!.beside(column) as Holds)
+      return [{ limit: numbers, holds, table }]
     })
   }
 
@@ -256,6 +266,10 @@ export class MemoryStore implements Store {
   import(pieces: Iterable<Uint8Array>): void {
     this.#tables.import(pieces)
   }
+}
+
+function isOfLimit(operation: Operation): operation is LimitOperation {
+  return 'limit' in operation
 }
 
 function wholeNumber(field: string, value: number): number {

@@ -256,7 +256,7 @@ export class Table {
     if (this.previous !== null && now > this.previousEnds) this.#dropPrevious()
   }
 
-  /** Receipts are reckoned with the sums of refunds of every layout, so those stay. */
+  /** Receipts are computed with the sums of refunds of every layout, so those stay. */
   #dropPrevious(): void {
     const { previous } = this
     if (previous === null) return

@@ -11,6 +11,8 @@ interface Emitter {
 /** A cluster client of ioredis. */
 export interface ClusterClient extends Emitter {
   nodes?(role: 'master' | 'all'): readonly ClusterNode[]
+  /** Of each slot its nodes' names, the primary's first. */
+  readonly slots?: readonly (readonly string[] | undefined)[]
   refreshSlotsCache?(): void
 }
 
@@ -18,6 +20,10 @@ export interface ClusterNode extends Emitter {
   readonly status: string
   readonly options: { readonly readOnly?: boolean; readonly host?: string; readonly port?: number }
   connect(): Promise<unknown>
+}
+
+function nameOf({ options }: ClusterNode): string {
+  return `${options.host}:${options.port}`
 }
 
 const hearersOf = new WeakMap<object, Set<() => void>>()
@@ -30,8 +36,7 @@ export function onEvent(client: object, name: string, hear: () => void): () => v
 /** As `onEvent`, for every connection to a node of an ioredis cluster, and for new primaries. */
 export function onClusterChange(client: ClusterClient, hear: () => void): () => void {
   return subscribe(client, hear, (changed) => {
-    const names = () =>
-      (client.nodes?.('master') ?? []).map(({ options }) => `${options.host}:${options.port}`)
+    const names = () => (client.nodes?.('master') ?? []).map(nameOf)
     let known = names().sort().join()
     client.on?.('refresh', () => {
       const primaries = names().sort().join()

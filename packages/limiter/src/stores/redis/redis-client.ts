@@ -26,6 +26,10 @@ export interface RedisPort {
     keys: readonly string[],
     args: readonly (string | Buffer)[],
   ): Promise<Reply>
+  /** Of a cluster: the primary that has a slot, as the client knows it; '' if it does not, or there is no cluster. */
+  nodeOf(slot: number): string
+  /** Of a cluster: all that have slots. */
+  nodes(): readonly string[]
   /** Calls `hear` whenever a connection was made, or other nodes of a cluster are primaries. Returns what ends it. */
   onReconnect(hear: () => void): () => void
   /** A call failed: the client finds out anew who owns which slot, where it would not do so by itself. */
@@ -147,17 +151,21 @@ function ioredisPort(client: Methods, isCluster: boolean): RedisPort {
   const onReconnect = (hear: () => void) => onEvent(client, 'ready', hear)
   if (!isCluster) {
     keepConnected(client)
-    return { isCluster, run, onReconnect, findOwners() {} }
+    return { isCluster, run, onReconnect, findOwners() {}, ...NO_NODES }
   }
   const cluster = client as unknown as ClusterClient
   connectEarly(cluster)
   return {
     isCluster,
+    nodeOf: (slot) => cluster.slots?.[slot]?.[0] ?? '',
+    nodes: () => [...new Set(cluster.slots?.flatMap((names) => names?.[0] ?? []))],
     run: (...call) => tellUnsent(run(...call)),
     onReconnect: (hear) => onClusterChange(cluster, hear),
     findOwners: () => findOwners(cluster),
   }
 }
+
+const NO_NODES = { nodeOf: () => '', nodes: () => [] }
 
 /** Clients of several stores are listened to once. */
 const connectedEarly = new WeakSet<ClusterClient>()
@@ -219,13 +227,25 @@ async function tellUnsent(reply: Promise<Reply>): Promise<Reply> {
   }
 }
 
+/** A cluster client of node-redis. */
+interface NodeRedisCluster {
+  readonly slots: readonly ({ readonly master: { readonly address: string } } | undefined)[]
+  readonly masters: readonly { readonly address: string }[]
+}
+
 /** Texts as bytes: the type that starts with $ in the protocol. */
 const AS_BYTES = { typeMapping: { 36: Buffer } }
 
 function nodeRedisPort(client: Methods, isCluster: boolean): RedisPort {
   const send = client.sendCommand.bind(client) as Send
+  const cluster = client as unknown as NodeRedisCluster
+  const nodes = {
+    nodeOf: (slot: number) => cluster.slots[slot]?.master.address ?? '',
+    nodes: () => cluster.masters.map(({ address }) => address),
+  }
   return {
     isCluster,
+    ...(isCluster ? nodes : NO_NODES),
     onReconnect: (hear) => onEvent(client, isCluster ? 'node-ready' : 'ready', hear),
     // It looks by itself when a node is gone.
     findOwners() {},

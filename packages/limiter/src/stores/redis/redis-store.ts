@@ -1,94 +1,64 @@
 /**
- * Counters in Redis, shared by any number of processes. Whatever is asked in one turn of the event loop
- * goes in one call of a script, per slot in a cluster, and is decided by the server's clock. What Redis
- * does not answer is answered by the safeguard.
+ * Counters in Redis, shared by any number of processes. What is asked in one turn of the event loop goes in one
+ * call of a script, for each slot in a cluster, and is decided by the server's clock. What Redis does not answer
+ * in time fails with a StoreFailure.
  */
-
 import { randomUUID } from 'node:crypto'
 import type { Family } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
-import type { Slices } from '../../slices.js'
-import type { LeaseAnswer, LeaseAsk, LeasingStore } from '../leased/lease-port.js'
-import {
-  type Answer,
-  DEGRADED,
-  type HoldPlace,
-  type LimitChange,
-  type Return,
-  StoreFailure,
-  type Transaction,
-  type Undone,
-  undoneBy,
-  type Verdicts,
-} from '../store.js'
-import {
-  BEAT,
-  CHARGE,
-  GRANT,
-  type Item,
-  RAISE,
-  REFUND,
-  RELEASE,
-  RENEW,
-  RESET,
-} from './change-arguments.js'
-import { ChangeLine, refundItem } from './change-line.js'
-import { ClusterConsume } from './cluster-consume.js'
-import { ConsumeLine } from './consume-line.js'
-import { type Keys, slotOf } from './keys.js'
-import { Places } from './places.js'
+import type { Answer } from '../answer.js'
+import type { Timers } from '../deadlines.js'
+import { givingBack } from '../giving-back.js'
+import type { LastSeenRows } from '../last-seen-rows.js'
+import type { LeaseAsk, LeaseReply } from '../leasing.js'
+import type { Changed, Operation } from '../operation.js'
+import type { Beat, HearCalls, RemoteStore } from '../remote-store.js'
+import { type StoreFailure, undoneBy } from '../store.js'
+import type { Moment, Transaction } from '../transaction.js'
+import { Addresses } from './addresses.js'
+import { type Change, ChangeOperation, changeOf, grouped, type Said } from './change-operation.js'
+import { ClusterDecider } from './cluster-decider.js'
+import { type Decided, DecideOperation } from './decide-operation.js'
+import type { Keys } from './keys.js'
+import { LeaseOperation } from './lease-operation.js'
+import { OperationQueue } from './operation-queue.js'
+import { Records } from './records.js'
 import type { RedisPort } from './redis-client.js'
-import { Replays } from './replays.js'
-import { RuleLayout } from './rule-layout.js'
-import type { Safeguard } from './safeguard.js'
 import { ScriptCalls } from './script-calls.js'
-import { StoreClock } from './store-clock.js'
+import { BEAT, CREATE } from './script-codes.js'
+import type { ScriptOperation } from './script-operation.js'
+import type { StoreClock } from './store-clock.js'
 
 export interface RedisStoreParts {
   readonly port: RedisPort
-  readonly safeguard: Safeguard
   readonly keys: Keys
-  readonly deadlineMs: number
   readonly clock: StoreClock
+  readonly timers: Timers
+  readonly lastSeen: LastSeenRows
+  /** How long a decision may take, in milliseconds. */
+  readonly deadlineMs: number
 }
 
-export class RedisStore implements LeasingStore {
+export class RedisStore implements RemoteStore {
   readonly isSync = false
+  readonly #parts: RedisStoreParts
   readonly #id = randomUUID()
-  readonly #safeguard: Safeguard
-  readonly #places: Places
+  /** In force, by namespace. */
+  readonly #rules = new Map<string, RuleSet>()
+  readonly #addresses: Addresses
+  readonly #records: Records
   readonly #calls: ScriptCalls
-  readonly #line: ConsumeLine
-  readonly #changes: ChangeLine
-  readonly #cluster: ClusterConsume
-  /** What Redis has to be told before it is asked. */
-  readonly #owed: LimitChange[] = []
-  readonly #stopHearing: () => void
+  readonly #queue: OperationQueue
+  readonly #cluster: ClusterDecider | null
 
-  constructor({ port, safeguard, keys, deadlineMs, clock }: RedisStoreParts) {
-    this.#safeguard = safeguard
-    this.#stopHearing = port.onReconnect(() => safeguard.reconnected())
-    const places = new Places(keys, port.isCluster)
-    const calls = new ScriptCalls(port, safeguard)
-    const replays = new Replays(places)
-    const split = (transaction: Transaction) => this.#cluster.consume(transaction)
-    const changes = new ChangeLine(calls, places, clock, safeguard)
-    const line = new ConsumeLine({
-      calls,
-      places,
-      clock,
-      replays,
-      safeguard,
-      deadlineMs,
-      split,
-      create: (key, layout, now) => changes.create(key, layout, now),
-      beforeSending: (now) => this.#tellOwed(now),
-    })
-    this.#places = places
-    this.#calls = calls
-    this.#line = line
-    this.#changes = changes
-    this.#cluster = new ClusterConsume({ line, changes, places, replays, safeguard, deadlineMs })
+  constructor(parts: RedisStoreParts) {
+    const { port, timers, clock, keys } = parts
+    this.#parts = parts
+    this.#addresses = new Addresses(keys, port.isCluster)
+    this.#records = new Records(this.#rules)
+    this.#calls = new ScriptCalls({ port, timers, clock })
+    this.#queue = new OperationQueue(this.#calls, timers, (operation) => this.#create(operation))
+    this.#cluster = port.isCluster ? this.#clusterDecider() : null
   }
 
   /** Calls of Redis since the start. */
@@ -96,152 +66,160 @@ export class RedisStore implements LeasingStore {
     return this.#calls.count
   }
 
-  *use(rules: RuleSet): Slices<void> {
-    this.#places.rules.set(rules.namespace, rules)
-    const rest = this.#safeguard.local.use(rules)
-    if (rest !== undefined) yield* rest
+  use(rules: RuleSet): void {
+    this.#rules.set(rules.namespace, rules)
   }
 
-  close(): Answer<void> {
-    this.#stopHearing()
-    return this.#safeguard.local.close()
+  close(): void {}
+
+  decide(transaction: Transaction): Promise<Answer> {
+    if (this.#cluster !== null) return this.#cluster.decide(transaction)
+    return new Promise((resolve, reject) => this.#ask(transaction, 0, { resolve, reject }))
   }
 
-  consume(transaction: Transaction, since?: number): Answer<Verdicts> {
-    const refusal = this.#safeguard.refuses(transaction)
-    if (refusal !== null) return this.#safeguard.decide(transaction, refusal)
-    for (const owed of this.#safeguard.owed(transaction)) this.#owed.push(owed)
-    return this.#places.isCluster
-      ? this.#cluster.consume(transaction, since)
-      : this.#line.ask(transaction, 0, since)
+  #ask(transaction: Transaction, slot: number, decided: Decided): void {
+    const { lastSeen } = this.#parts
+    const parts = { addresses: this.#addresses, records: this.#records, lastSeen }
+    this.#queue.push(new DecideOperation(transaction, slot, parts, decided))
+  }
+
+  #clusterDecider(): ClusterDecider {
+    const { lastSeen, deadlineMs } = this.#parts
+    const addresses = this.#addresses
+    return new ClusterDecider({
+      addresses,
+      deadlineMs,
+      records: this.#records,
+      ofOneSlot: (transaction, slot) =>
+        new Promise((resolve, reject) => {
+          const rowByRow = (whole: Transaction) => this.#cluster!.decide(whole)
+          this.#ask(transaction, slot, { resolve, reject, rowByRow })
+        }),
+      ask: (part) =>
+        new Promise((resolve, reject) => {
+          const slot = addresses.slotOfRow(part.rules[0]!.family, part.values[0]!)
+          // The whole has failed for want of this: nobody knows what was taken.
+          const late = (answer: Answer) => this.#giveBack(answer)
+          this.#ask(part, slot, { resolve, reject, late })
+        }),
+      giveBack: (answer) => this.#giveBack(answer),
+      record: (change, { now, deadline }) =>
+        this.#change({ ...change, layout: null, items: [] }, { now, deadline }),
+      isMoving: (slot) => this.#queue.isMoving(slot),
+      leftOf: ({ rules, values }, rule) => lastSeen.leftOf(rules[rule]!, values[rule]!),
+    })
+  }
+
+  #giveBack(answer: Answer): void {
+    if (!answer.allowed || answer.transaction.dryRun) return
+    void this.change(givingBack(answer), this.#soon(answer.transaction.now))
+    // Until it arrives others are denied what is on its way back.
+    this.#queue.flush()
+  }
+
+  /** The moment of what nobody waits for. */
+  #soon(now: number): Moment {
+    const { timers, deadlineMs } = this.#parts
+    return { now, deadline: timers.now() + deadlineMs }
+  }
+
+  async change(operations: readonly Operation[], moment: Moment): Promise<Changed[]> {
+    const groups = grouped(operations)
+    const said = await Promise.all(
+      groups.map(async (group): Promise<Changed[]> => {
+        try {
+          const { numbers } = await this.#change(changeOf(group, this.#addresses), moment)
+          return group.map((_, i) => numbers[i]!)
+        } catch (error) {
+          return group.map(() => undoneBy(error))
+        }
+      }),
+    )
+    return said.flat()
+  }
+
+  #change(change: Change, moment: Moment): Promise<Said> {
+    return new Promise((resolve, reject) =>
+      this.#queue.push(new ChangeOperation(change, moment, resolve, reject)),
+    )
   }
 
   lease(
     ask: LeaseAsk,
-    answered: (answer: LeaseAnswer) => void,
+    answered: (reply: LeaseReply) => void,
     failed: (failure: StoreFailure) => void,
   ): void {
-    const transaction = leaseTransaction(ask)
-    const isUsual = this.#safeguard.state === 'closed'
-    const refusal = isUsual ? this.#safeguard.refuses(transaction) : 'breaker_open'
-    if (refusal !== null) return failed(new StoreFailure(refusal, false))
-    for (const owed of this.#safeguard.owed(transaction)) this.#owed.push(owed)
-    this.#line.lease(ask, transaction, answered, failed as (failure: unknown) => void)
+    const { lastSeen } = this.#parts
+    this.#queue.push(new LeaseOperation(ask, this.#addresses, lastSeen, answered, failed))
   }
 
-  /** Before anything else is sent: what was used without Redis. */
-  #tellOwed(now: number): void {
-    if (this.#owed.length === 0) return
-    // Of one counter the most that was used says it all.
-    const most = new Map<string, LimitChange>()
-    for (const change of this.#owed.splice(0)) {
-      const { rule, limit, value, amount } = change
-      const key = `${rule.name} ${limit.id} ${rule.family.key} ${value}`
-      if (amount >= (most.get(key)?.amount ?? 0)) most.set(key, change)
-    }
-    this.#changes.changeLimits(RAISE, [...most.values()], now).catch(() => {})
+  /** The row and what it keeps beside, each by a call of its own. */
+  #create({ keys, layouts, slot, now, deadline }: ScriptOperation): Promise<unknown> {
+    const [[row], [layout]] = [keys, layouts]
+    if (row === undefined || layout === undefined) return Promise.resolve()
+    const all = [
+      { key: row, kind: '' },
+      ...layout.besides.map((beside) => ({ key: `${row}:${beside}`, kind: beside[0]! })),
+    ]
+    return Promise.all(
+      all.map(({ key, kind }) => {
+        const texts = [kind, layout.blank]
+        const change = { code: CREATE, slot, key, layout: null, texts, items: [] }
+        return this.#change(change, { now, deadline })
+      }),
+    )
   }
 
-  /** What one decision took is all here or all there. */
-  async refund(returns: readonly Return[], now: number): Promise<number[] | Undone> {
-    const isLocal = returns.some(({ verdicts }) => verdicts[DEGRADED] !== 0)
-    if (isLocal) return this.#safeguard.local.refund(returns, now)
-    return this.#attempt(REFUND, returns, now, refundItem)
+  nodeOf(family: Family, value: string): string {
+    return this.#parts.port.nodeOf(this.#addresses.slotOfRow(family, value))
   }
 
-  grant(changes: readonly LimitChange[], now: number): Promise<number[] | Undone> {
-    return this.#attempt(GRANT, changes, now)
+  nodesOf({ rules, values, idempotency, dryRun }: Transaction): readonly string[] {
+    const { port } = this.#parts
+    if (!port.isCluster) return ONE_NODE
+    const nodes = new Set(rules.map(({ family }, i) => this.nodeOf(family, values[i]!)))
+    if (idempotency !== null && !dryRun)
+      nodes.add(port.nodeOf(this.#addresses.slotOfRecord(idempotency)))
+    return [...nodes]
   }
 
-  charge(changes: readonly LimitChange[], now: number): Promise<number[] | Undone> {
-    return this.#attempt(CHARGE, changes, now)
+  get nodes(): readonly string[] {
+    const { port } = this.#parts
+    return port.isCluster ? port.nodes() : ONE_NODE
   }
 
-  async #attempt<C extends LimitChange>(
-    code: number,
-    changes: readonly C[],
-    now: number,
-    item?: (change: C) => Item,
-  ): Promise<number[] | Undone> {
-    try {
-      return await this.#changes.changeLimits(code, changes, now, item)
-    } catch (error) {
-      return undoneBy(error)
-    }
+  beat(node: string | null): Beat {
+    const { keys, port } = this.#parts
+    const [namespace] = this.#rules.keys() as Iterable<string> as [string]
+    let tag = namespace
+    // A key of that node's own: some number's slot is there.
+    if (node !== null && node !== '')
+      for (let i = 0; i < MOST_TAGS && port.nodeOf(this.#addresses.slotOfTag(tag)) !== node; i++)
+        tag = `${namespace}|${i}`
+    const slot = this.#addresses.slotOfTag(tag)
+    const key = keys.instances(tag)
+    const change = { code: BEAT, slot, key, layout: null, texts: [this.#id], items: [] }
+    const deadline = this.#parts.timers.now() + LONGEST_BEAT_MS
+    const answered = this.#change(change, { now: 1000 * Date.now(), deadline })
+    // In a call of its own, which says how the node is doing.
+    this.#queue.flush()
+    return { node: port.nodeOf(slot), count: answered.then(({ numbers }) => numbers[0]!) }
   }
 
-  async reset(
-    rows: readonly { readonly family: Family; readonly value: string }[],
-    now: number,
-  ): Promise<number | Undone> {
-    const operations = rows.map(({ family, value }) => ({
-      code: RESET,
-      slot: this.#places.slotOfRow(family, value),
-      key: this.#places.rowKey(family, value),
-      layout: RuleLayout.ofFamily(family),
-      texts: [],
-      items: [],
-    }))
-    try {
-      const used = await this.#changes.run(operations, now)
-      await this.#safeguard.local.reset(rows, now)
-      return used.filter(([each]) => each === 1).length
-    } catch (error) {
-      const undone = undoneBy(error)
-      if (undone === 'unknown') await this.#safeguard.local.reset(rows, now)
-      return undone
-    }
+  findOwners(): void {
+    this.#parts.port.findOwners()
   }
 
-  async renew(hold: HoldPlace, now: number): Promise<number | Undone> {
-    const local = await this.#safeguard.local.renew(hold, now)
-    if (hold.isDegraded === true || local !== 0) return local
-    try {
-      const expiries = await this.#changes.changeHolds(RENEW, hold, now)
-      return expiries.length === 0 ? 0 : Math.min(...expiries)
-    } catch (error) {
-      return undoneBy(error)
-    }
+  onCall(hear: HearCalls): void {
+    this.#calls.hear = hear
   }
 
-  async release(hold: HoldPlace, now: number): Promise<boolean | Undone> {
-    const local = await this.#safeguard.local.release(hold, now)
-    // Redis may have taken a hold that it did not answer for in time.
-    try {
-      const released = await this.#changes.changeHolds(RELEASE, hold, now)
-      return local === true || released.some((each) => each > 0)
-    } catch (error) {
-      const undone = undoneBy(error)
-      return local === true && undone !== 'unknown' ? true : undone
-    }
-  }
-
-  /** Says that this instance is there, and finds out how many are. */
-  async beat(): Promise<void> {
-    const [namespace] = this.#places.rules.keys() as Iterable<string> as [string]
-    const key = this.#places.keys.instances(namespace)
-    const slot = this.#places.isCluster ? slotOf(namespace) : 0
-    try {
-      const beat = { code: BEAT, slot, key, layout: null, texts: [this.#id], items: [] }
-      const [count] = await this.#changes.run([beat], 1000 * Date.now())
-      this.#safeguard.counted(count![0] as number)
-    } catch {
-      // The next one may get through.
-    }
+  onReconnect(hear: () => void): () => void {
+    return this.#parts.port.onReconnect(hear)
   }
 }
 
-/** A lease, where it is looked at as a transaction: its row, and nothing to take. */
-function leaseTransaction({ rule, value, now }: LeaseAsk): Transaction {
-  return {
-    rules: [rule],
-    values: [value],
-    costs: null,
-    cost: 0,
-    dryRun: false,
-    holdId: '',
-    idempotency: null,
-    replayOf: null,
-    now,
-  }
-}
+const ONE_NODE: readonly string[] = ['']
+const LONGEST_BEAT_MS = 10_000
+/** Tags that are tried for finding a key of a node. */
+const MOST_TAGS = 10_000

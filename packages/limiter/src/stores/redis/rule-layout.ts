@@ -24,7 +24,7 @@ export class RuleLayout {
   readonly limits: readonly CompiledLimit[]
   /** The text that a row of this rule starts with. */
   readonly names: string
-  /** Nothing but buckets: the script answers with the row, and the answer is reckoned here. */
+  /** Nothing but buckets: the script answers with the row, and the answer is computed here. */
   readonly isPlain: boolean
   /** Names of the columns that keep something beside. */
   readonly besides: readonly string[]

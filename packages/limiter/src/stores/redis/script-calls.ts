@@ -1,54 +1,21 @@
 /**
- * Runs scripts: by their SHA, by their text where Redis does not have them, within a deadline, and once
- * more within the same deadline where the first attempt certainly did not run. After a timeout nothing is
- * sent again.
+ * Runs the script: by its SHA, by its text where Redis does not have it, and once more where the first attempt
+ * certainly did not run and there is time. Each operation fails when its deadline has passed; after that
+ * nothing is sent again for it.
  */
 import { createHash } from 'node:crypto'
-import { type DegradedReason, StoreFailure } from '../store.js'
+import type { DegradedReason } from '../answer.js'
+import type { Deadline, Timers } from '../deadlines.js'
+import type { Call, CallOutcome, HearCalls } from '../remote-store.js'
+import { StoreFailure } from '../store.js'
+import { argumentsOf } from './arguments.js'
 import { type RedisPort, type Reply, STILL_CONNECTING } from './redis-client.js'
+import { SCRIPT } from './script.js'
+import type { ScriptOperation } from './script-operation.js'
+import { ScriptReply } from './script-reply.js'
+import type { StoreClock } from './store-clock.js'
 
-export class Script {
-  readonly text: string
-  readonly sha: string
-
-  constructor(text: string) {
-    this.text = text
-    this.sha = createHash('sha1').update(text).digest('hex')
-  }
-}
-
-export interface Deadline {
-  /** By `performance.now`. */
-  readonly at: number
-  /** It is over in time. */
-  meet(): void
-}
-
-/** What is told of every call, and sets its deadline. */
-export interface CallWatch {
-  /** Calls `missed` unless the deadline is met in time. */
-  started(missed: () => void): Deadline
-  succeeded(): void
-  failed(): void
-  /** It went along with another, and says nothing of its own. */
-  ended(): void
-  /** It was answered, but not by a Redis that could do it: a slot is on the move. */
-  undecided(): void
-}
-
-export interface ScriptCall {
-  readonly script: Script
-  readonly keys: readonly string[]
-  readonly args: readonly (string | Buffer)[]
-  /** Whether its outcome is to be told: not of what goes along with other calls. */
-  readonly isTold: boolean
-  /** The server may not have the script, and must not lose a moment: it is sent in full. */
-  readonly isInFull?: boolean
-  /** By `performance.now`, where it must be over before its own deadline. */
-  readonly notAfter?: number
-  /** Is given the reply of each attempt, which may come long after the deadline. */
-  readonly sent?: (reply: Promise<unknown>) => void
-}
+const SHA = createHash('sha1').update(SCRIPT).digest('hex')
 
 /** Milliseconds before what did not run is sent once more. */
 const PAUSE_MS = 25
@@ -64,111 +31,179 @@ const PASSING = /\b(READONLY|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)\b/
 const NOT_SENT =
   /isn't writeable|isn't ready|The client is (closed|offline)|ECONNREFUSED|Cannot find node/
 
+export interface CallParts {
+  readonly port: RedisPort
+  readonly timers: Timers
+  readonly clock: StoreClock
+}
+
+/** Told of operations that were not answered, or are to be asked again with other calendar bounds. */
+export interface Unanswered {
+  failed(operations: readonly ScriptOperation[], failure: StoreFailure): void
+  again(operation: ScriptOperation): void
+}
+
 export class ScriptCalls {
-  readonly #port: RedisPort
-  readonly #watch: CallWatch
+  readonly #parts: CallParts
   /** So many were run since the start. */
   count = 0
+  hear: HearCalls = { started() {}, ended() {} }
 
-  constructor(port: RedisPort, watch: CallWatch) {
-    this.#port = port
-    this.#watch = watch
+  constructor(parts: CallParts) {
+    this.#parts = parts
   }
 
-  /** Calls one of the two, once. */
-  run(call: ScriptCall, answered: (reply: Reply) => void, failed: (failure: StoreFailure) => void) {
+  /** All operations are of one slot. */
+  run(operations: readonly ScriptOperation[], unanswered: Unanswered): void {
     this.count++
-    const command = call.isInFull === true ? 'EVAL' : 'EVALSHA'
-    new RunningCall(this.#port, this.#watch, call, answered, failed).attempt(command, false)
+    const node = this.#parts.port.nodeOf(operations[0]!.slot)
+    const call = { node, isBeat: operations.every(({ isBeat }) => isBeat) }
+    new RunningCall(call, operations, this.#parts, this.hear, unanswered).attempt('EVALSHA', false)
   }
 }
 
-/** A call until it is answered, has failed, or has missed its deadline: whichever comes first. */
+/** A call until it is answered, has failed, or none of its operations has time left. */
 class RunningCall {
-  readonly #deadline: Deadline
-  #isOver = false
+  readonly #operations: readonly ScriptOperation[]
+  readonly #parts: CallParts
+  readonly #hear: HearCalls
+  readonly #unanswered: Unanswered
+  readonly #call: Call
+  readonly #startedAt: number
+  #deadline: Deadline
+  /** It is on its way: what it asks may be done. */
+  #isSent = false
+  #isTold = false
 
   constructor(
-    private readonly port: RedisPort,
-    private readonly watch: CallWatch,
-    private readonly call: ScriptCall,
-    private readonly answered: (reply: Reply) => void,
-    private readonly failed: (failure: StoreFailure) => void,
+    call: Call,
+    operations: readonly ScriptOperation[],
+    parts: CallParts,
+    hear: HearCalls,
+    unanswered: Unanswered,
   ) {
-    const missed = () => this.#fail(new StoreFailure('store_timeout', true))
-    this.#deadline = watch.started(missed)
-    if (call.notAfter !== undefined)
-      setTimeout(missed, Math.max(0, call.notAfter - performance.now())).unref()
+    this.#operations = operations
+    this.#parts = parts
+    this.#hear = hear
+    this.#unanswered = unanswered
+    this.#call = call
+    this.#startedAt = parts.timers.now()
+    this.#deadline = this.#nextDeadline()
+    hear.started(call)
   }
 
   attempt(command: 'EVALSHA' | 'EVAL', isLast: boolean): void {
-    const { script, keys, args } = this.call
-    const failed = (error: unknown) => this.#failed(error, command, isLast)
+    const operations = this.#waiting
+    const { port, clock } = this.#parts
+    let sentAt: number
     let reply: Promise<Reply>
+    const failed = (error: unknown) => this.#attemptFailed(error, command, isLast)
     try {
-      reply = this.port.run(command, command === 'EVALSHA' ? script.sha : script.text, keys, args)
+      const { now } = operations[0]!
+      sentAt = clock.asking(now)
+      const { keys, args } = argumentsOf(operations, clock.scriptTime, clock.packed)
+      reply = port.run(command, command === 'EVALSHA' ? SHA : SCRIPT, keys, args)
     } catch (error) {
       return failed(error)
     }
-    this.call.sent?.(reply)
-    reply.then(this.#answered, failed)
+    this.#isSent = true
+    reply.then((answer) => this.#answered(operations, answer, sentAt), failed)
   }
 
-  readonly #answered = (reply: Reply): void => {
-    if (this.#isOver) return
-    this.#isOver = true
+  #answered(operations: readonly ScriptOperation[], reply: Reply, sentAt: number): void {
     this.#deadline.meet()
-    if (this.call.isTold) this.watch.succeeded()
-    else this.watch.ended()
-    this.answered(reply)
+    this.#tell('answered')
+    this.#parts.clock.answered(operations[0]!.now, sentAt, reply[0] as number)
+    const read = new ScriptReply(reply)
+    for (let i = 0; i < operations.length; i++) {
+      const operation = operations[i]!
+      try {
+        if (!operation.read(read) && !operation.isOver) this.#unanswered.again(operation)
+      } catch (error) {
+        operation.fail(new StoreFailure('store_refused', 'unknown', error))
+      }
+    }
   }
 
-  #failed(error: unknown, command: 'EVALSHA' | 'EVAL', isLast: boolean): void {
-    if (this.#isOver) return
+  #attemptFailed(error: unknown, command: 'EVALSHA' | 'EVAL', isLast: boolean): void {
+    if (this.#waiting.length === 0) return
     const message = error instanceof Error ? error.message : String(error)
     if (command === 'EVALSHA' && message.startsWith('NOSCRIPT')) return this.attempt('EVAL', isLast)
     const failure = failureOf(error, message)
-    const hasTime = performance.now() + PAUSE_MS < this.#end
-    // Nothing was sent: the client is still connecting to that node, and there is time.
-    if (message.startsWith(STILL_CONNECTING) && hasTime)
-      return this.#again(command, isLast, CONNECTING_PAUSE_MS)
-    const mayPass = PASSING.test(message) || NOT_SENT.test(message)
-    // A slot on the move is whoever asked's to deal with: asking the same again would not do.
-    const isMoving = isTryAgain(failure)
-    if (isLast || failure.mayHaveRun || !mayPass || isMoving || !hasTime) return this.#fail(failure)
-    this.#again('EVALSHA', true, PAUSE_MS)
+    if (failure.undone === 'not_done') {
+      this.#isSent = false
+      // Nothing was sent: the client is still connecting to that node, and there is time.
+      if (message.startsWith(STILL_CONNECTING) && this.#hasTime)
+        return this.#attemptAgain(command, isLast, CONNECTING_PAUSE_MS)
+      const mayPass = PASSING.test(message) || NOT_SENT.test(message)
+      // Asking the same again would not do while a slot is on the move.
+      if (mayPass && !isLast && !isMoving(failure) && this.#hasTime)
+        return this.#attemptAgain('EVALSHA', true, PAUSE_MS)
+    }
+    // A slot on the move says nothing of its node.
+    this.#fail(this.#waiting, failure, isMoving(failure) ? 'undecided' : 'failed')
   }
 
-  #again(command: 'EVALSHA' | 'EVAL', isLast: boolean, afterMs: number): void {
+  #attemptAgain(command: 'EVALSHA' | 'EVAL', isLast: boolean, afterMs: number): void {
     setTimeout(() => {
-      if (!this.#isOver) this.attempt(command, isLast)
+      if (this.#waiting.length > 0) this.attempt(command, isLast)
     }, afterMs)
   }
 
-  get #end(): number {
-    return Math.min(this.#deadline.at, this.call.notAfter ?? Number.POSITIVE_INFINITY)
+  get #waiting(): readonly ScriptOperation[] {
+    const { length } = this.#operations
+    for (let i = 0; i < length; i++)
+      if (this.#operations[i]!.isOver) return this.#operations.filter(({ isOver }) => !isOver)
+    return this.#operations
   }
 
-  #fail(failure: StoreFailure): void {
-    if (this.#isOver) return
-    this.#isOver = true
+  /** Some operation has time for another attempt. */
+  get #hasTime(): boolean {
+    const soon = this.#parts.timers.now() + PAUSE_MS
+    return this.#waiting.some(({ deadline }) => deadline > soon)
+  }
+
+  #nextDeadline(): Deadline {
+    let next = Number.POSITIVE_INFINITY
+    for (const { deadline, isOver } of this.#operations)
+      if (!isOver && deadline < next) next = deadline
+    return this.#parts.timers.deadline(next, () => this.#missed())
+  }
+
+  #missed(): void {
+    const now = this.#parts.timers.now()
+    const late = this.#waiting.filter(({ deadline }) => deadline <= now)
+    const failure = new StoreFailure('store_timeout', this.#isSent ? 'unknown' : 'not_done')
+    this.#deadline = NO_DEADLINE
+    this.#fail(late, failure, 'late')
+    if (this.#waiting.length > 0) this.#deadline = this.#nextDeadline()
+  }
+
+  #fail(operations: readonly ScriptOperation[], failure: StoreFailure, outcome: CallOutcome): void {
     this.#deadline.meet()
-    this.port.findOwners()
-    if (!this.call.isTold) this.watch.ended()
-    else if (isTryAgain(failure)) this.watch.undecided()
-    else this.watch.failed()
-    this.failed(failure)
+    this.#parts.port.findOwners()
+    this.#tell(outcome)
+    this.#unanswered.failed(operations, failure)
+  }
+
+  #tell(outcome: CallOutcome): void {
+    if (this.#isTold) return
+    this.#isTold = true
+    const ms = this.#parts.timers.now() - this.#startedAt
+    this.#hear.ended({ ...this.#call, outcome, ms })
   }
 }
+
+const NO_DEADLINE: Deadline = { meet() {} }
 
 function failureOf(error: unknown, message: string): StoreFailure {
   const refused = REFUSALS.test(message)
   let reason: DegradedReason = 'store_unreachable'
   if (refused || /^(ERR|WRONGTYPE|NOSCRIPT|CROSSSLOT)\b/.test(message)) reason = 'store_refused'
-  return new StoreFailure(reason, !refused && !NOT_SENT.test(message), error)
+  return new StoreFailure(reason, refused || NOT_SENT.test(message) ? 'not_done' : 'unknown', error)
 }
 
 /** Whether a slot is in migration, and the keys are not all in one place. Nothing was done. */
-export function isTryAgain(failure: StoreFailure): boolean {
+export function isMoving(failure: StoreFailure): boolean {
   return /\bTRYAGAIN\b|Too many Cluster redirections/.test(failure.message)
 }

@@ -27,8 +27,8 @@ export class StoreClock {
     if (testTime !== null) this.#offset = 0
   }
 
-  /** What scripts are told: 0, that they look at the server's clock. */
-  get told(): number {
+  /** The time that the script decides by, in microseconds; 0: the server's clock. */
+  get scriptTime(): number {
     return this.#testTime === null ? 0 : this.#testTime()
   }
 

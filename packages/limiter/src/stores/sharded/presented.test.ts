@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
-import { GO_AT, NOT_NOW } from '../../algorithms/verdict.js'
+import { NOT_NOW, YES } from '../../algorithms/verdict.js'
 import { RuleSet } from '../../rules/rule-set.js'
-import { DECIDED_AT, FIRST_VERDICT } from '../store.js'
+import { Answer } from '../answer.js'
+import { plainTransaction } from '../transaction.js'
 import { LevelBook } from './level-book.js'
-import { Places } from './place.js'
-import { present } from './presented.js'
+import { presented } from './presented.js'
+import { ShardChooser } from './shard-choice.js'
 import { ShardRules } from './sharded-rule.js'
 
 const NOW = 1_790_000_000_000_000
@@ -14,16 +15,22 @@ it('a denial names its own time where the shard has said yes to somebody else me
   const [rule] = RuleSet.compile({
     rules: { r: { scope: 'user', limits: '80/s', shards: 4 } },
   }).all
-  const places = new Places(rules, new LevelBook(), () => 0.5)
-  const place = places.single(rules.of(rule!)!, 'ada', 2, NOW)
-  const verdict = (allowed: number, status: number, goAt: number) => {
-    const out = [allowed, NOW, 0, status, 0, NOW, goAt, 0, 0, 0]
-    expect(out[DECIDED_AT]).toBe(NOW)
-    return out
+  const chooser = new ShardChooser(rules, new LevelBook(), () => 0.5)
+  const sharded = rules.of(rule!)!
+  const choice = chooser.one(sharded, 'ada', 2, NOW)
+  const shards = plainTransaction([sharded.shard(choice.shard)], ['ada'], 2, NOW)
+  const answer = (status: number, goAt: number) => {
+    const answer = Answer.open(shards, NOW, status === YES)
+    answer.setStatus(0, status)
+    answer.setDifference(0, 0)
+    answer.setResetAt(0, NOW)
+    answer.setGoAt(0, goAt)
+    answer.setMark(0, 0, 0)
+    return answer
   }
-  const denied = verdict(0, NOT_NOW, NOW + 5000)
-  places.note([place], NOW, denied)
-  places.note([place], NOW, verdict(1, 0, NOW))
-  present([place], denied)
-  expect(denied[FIRST_VERDICT + GO_AT]).toBe(NOW + 5000)
+  const denied = answer(NOT_NOW, NOW + 5000)
+  chooser.note([choice], NOW, denied)
+  chooser.note([choice], NOW, answer(YES, NOW))
+  const whole = plainTransaction([rule!], ['ada'], 2, NOW)
+  expect(presented(denied, whole, [choice]).goAt(0)).toBe(NOW + 5000)
 })

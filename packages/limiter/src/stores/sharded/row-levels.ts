@@ -3,15 +3,7 @@
  * a guess by which to choose: whether a shard has room, the store says.
  */
 import { BUCKET, FIXED_WINDOW } from '../../algorithms/limit-numbers.js'
-import {
-  GO_AT,
-  NOT_NOW,
-  REMAINING,
-  RESET_AT,
-  STATUS,
-  VERDICT_WIDTH,
-} from '../../algorithms/verdict.js'
-import { DECIDED_AT, type Verdicts } from '../store.js'
+import type { Answer } from '../answer.js'
 import type { ShardedRule } from './sharded-rule.js'
 
 /** How long a no is taken for granted, at most: others may give back, or reset. */
@@ -42,19 +34,18 @@ export class RowLevels {
     return this.#numbers.length
   }
 
-  /** A shard answered: its limits' verdicts stand at `at`. */
-  note(shard: number, verdicts: Verdicts, at: number, cost: number): void {
+  /** A shard answered; `first` is the number of the rule's first limit in the answer. */
+  note(shard: number, answer: Answer, first: number, cost: number): void {
     const row = shard * this.#width
     const numbers = this.#numbers
     let deniedUntil = 0
     for (let j = 0; j < this.#rule.whole.limits.length; j++) {
-      const verdict = at + j * VERDICT_WIDTH
-      numbers[row + LIMITS + 2 * j + LEFT] = verdicts[verdict + REMAINING]!
-      numbers[row + LIMITS + 2 * j + FULL_AT] = verdicts[verdict + RESET_AT]!
-      if (verdicts[verdict + STATUS] === NOT_NOW)
-        deniedUntil = Math.max(deniedUntil, verdicts[verdict + GO_AT]!)
+      const limit = first + j
+      numbers[row + LIMITS + 2 * j + LEFT] = answer.difference(limit)
+      numbers[row + LIMITS + 2 * j + FULL_AT] = answer.resetAt(limit)
+      if (answer.isNotNow(limit)) deniedUntil = Math.max(deniedUntil, answer.goAt(limit))
     }
-    numbers[row + SEEN_AT] = verdicts[DECIDED_AT]!
+    numbers[row + SEEN_AT] = answer.decidedAt
     numbers[row + DENIED_COST] = cost
     numbers[row + DENIED_UNTIL] = deniedUntil
     numbers[row + EXPECTED] = 0

@@ -1,101 +1,141 @@
-/** Giving and taking without a decision, over the shards of a row: a look says how much is where. */
-import { VERDICT_WIDTH } from '../../algorithms/verdict.js'
-import {
-  DEGRADED,
-  FIRST_VERDICT,
-  type LimitChange,
-  remainingIn,
-  type Store,
-  type Undone,
-} from '../store.js'
-import { lookAtShards } from './look.js'
-import type { Places } from './place.js'
-import type { ShardedRule } from './sharded-rule.js'
+/**
+ * Changes of rows in shards: a take goes back to the shard that it was taken from, a row is reset with all
+ * its shards, and what is granted or charged is divided after a look at how much is where.
+ */
+import type { Changed, Charge, Grant, Operation, Refund, Reset } from '../operation.js'
+import type { Awaitable, Store } from '../store.js'
+import type { Moment } from '../transaction.js'
+import type { ShardLook } from './shard-look.js'
+import { readMark } from './shard-mark.js'
+import type { ShardRules } from './sharded-rule.js'
 
-/** What each shard of a limit has left and how much it can hold. */
+/** What a shard of a limit has left, and what is used of it. */
 interface ShardLevel {
   readonly shard: number
   readonly left: number
   readonly used: number
 }
 
-/** How much of an amount goes to which shard. */
-type Divide = (amount: number, shards: readonly ShardLevel[]) => Map<number, number>
-
 export class ShardChanges {
   readonly #inner: Store
-  readonly #places: Places
+  readonly #rules: ShardRules
+  readonly #look: ShardLook
 
-  constructor(inner: Store, places: Places) {
+  constructor(inner: Store, rules: ShardRules, look: ShardLook) {
     this.#inner = inner
-    this.#places = places
+    this.#rules = rules
+    this.#look = look
   }
 
-  /** To the emptiest first, at most what is used. */
-  grant(changes: readonly LimitChange[], now: number): Promise<number[] | Undone> {
-    return this.#change(changes, now, fillEmptiest, (each) => this.#inner.grant(each, now))
+  change(operations: readonly Operation[], moment: Moment): Awaitable<readonly Changed[]> {
+    if (operations.every(isWhole)) return this.#inner.change(operations, moment)
+    return this.#change(operations, moment)
   }
 
-  /** Where most is left; what is missing is debt of one. */
-  charge(changes: readonly LimitChange[], now: number): Promise<number[] | Undone> {
-    return this.#change(changes, now, takeFullest, (each) => this.#inner.charge(each, now))
-  }
-
-  async #change(
-    changes: readonly LimitChange[],
-    now: number,
-    divide: Divide,
-    apply: (changes: readonly LimitChange[]) => ReturnType<Store['grant']>,
-  ): Promise<number[] | Undone> {
-    const divided = await Promise.all(changes.map((change) => this.#divided(change, now, divide)))
-    if (divided.includes(null)) return 'not_done'
-    const parts = (divided as LimitChange[][]).flatMap((list, index) =>
-      list.map((part) => ({ index, part })),
-    )
-    if (parts.length === 0) return changes.map(() => 0)
-    const done = await apply(parts.map(({ part }) => part))
-    if (!Array.isArray(done)) return done
-    const amounts = changes.map(() => 0)
-    for (const [i, { index }] of parts.entries()) amounts[index]! += done[i]!
-    return amounts
-  }
-
-  /** Null where the store could not be asked. */
-  async #divided(change: LimitChange, now: number, divide: Divide): Promise<LimitChange[] | null> {
-    const rule = this.#places.splitOf(change.rule)
-    if (rule === null) return [change]
-    const shards = await this.#levelsOf(rule, change, now)
-    if (shards === null) return null
-    const j = change.rule.limits.indexOf(change.limit)
-    return [...divide(change.amount, shards)].map(([shard, amount]) => {
-      const own = rule.shard(shard)
-      return { ...change, rule: own, limit: own.limits[j]!, amount }
+  async #change(operations: readonly Operation[], moment: Moment): Promise<Changed[]> {
+    const parts = await Promise.all(operations.map(async (each) => this.#partsOf(each, moment)))
+    const all = parts.flatMap((list) => list ?? [])
+    const changed = all.length === 0 ? [] : await this.#inner.change(all, moment)
+    let next = 0
+    return operations.map(({ kind }, i) => {
+      const list = parts[i]!
+      if (list === null) return 'not_done'
+      const own = combined(changed.slice(next, next + list.length))
+      next += list.length
+      // A row is one, however many shards it has.
+      return kind === 'reset' && typeof own === 'number' ? Math.min(1, own) : own
     })
   }
 
-  async #levelsOf(
-    rule: ShardedRule,
-    { limit, value }: LimitChange,
-    now: number,
-  ): Promise<ShardLevel[] | null> {
-    const j = rule.whole.limits.indexOf(limit)
-    const seen = await lookAtShards(this.#inner, this.#places, rule, value, 1, now)
-    if (seen.some((verdicts) => verdicts[DEGRADED] !== 0)) return null
-    return seen.map((verdicts, shard) => {
-      const left = remainingIn(verdicts, FIRST_VERDICT + j * VERDICT_WIDTH)
+  /** The same of whole rows and shards; null where the store could not be asked. */
+  #partsOf(operation: Operation, moment: Moment): Awaitable<Operation[] | null> {
+    switch (operation.kind) {
+      case 'refund':
+        return this.#refundOf(operation)
+      case 'grant':
+      case 'charge':
+        return this.#divided(operation, moment)
+      case 'reset':
+        return this.#resetsOf(operation)
+      case 'raise':
+      case 'renew':
+      case 'release':
+        return [operation]
+    }
+  }
+
+  /** Of a shard that is there no more nothing is given back; under other numbers than then the store gives nothing. */
+  #refundOf(refund: Refund): Refund[] {
+    const { take } = refund
+    const mark = readMark(take.markRest)
+    if (mark === null) return [refund]
+    const { shard, count, rest } = mark
+    const rule = this.#rules.of(refund.rule)
+    if (rule === null || count === 0 || shard >= rule.count) return []
+    const own = rule.shard(shard)
+    const limit = own.limits[refund.rule.limits.indexOf(refund.limit)]!
+    const takenUnder = Math.floor((take.takenUnder + shard) / count)
+    return [{ ...refund, rule: own, limit, take: { ...take, markRest: rest, takenUnder } }]
+  }
+
+  /** Limits that cannot be split count in the whole row. */
+  #resetsOf(reset: Reset): Reset[] {
+    const { family } = reset
+    if (family.shards === 1) return [reset]
+    const families = [family, ...this.#rules.familiesOf(family)]
+    return families.map((each) => ({ ...reset, family: each }))
+  }
+
+  async #divided(operation: Grant | Charge, moment: Moment): Promise<Operation[] | null> {
+    const rule = this.#rules.of(operation.rule)
+    if (rule === null) return [operation]
+    const { kind, value, amount } = operation
+    const answers = await this.#look.shards(rule, value, 1, moment)
+    if (answers.some((answer) => answer.isDegraded)) return null
+    const j = operation.rule.limits.indexOf(operation.limit)
+    const levels = answers.map((answer, shard) => {
+      const left = answer.remaining(j)
       return { shard, left, used: rule.shard(shard).limits[j]!.numbers.burst - left }
     })
+    const divided = kind === 'grant' ? fillEmptiest(amount, levels) : takeFullest(amount, levels)
+    return [...divided].map(([shard, part]) => {
+      const own = rule.shard(shard)
+      return { ...operation, rule: own, limit: own.limits[j]!, amount: part }
+    })
   }
 }
 
-function fillEmptiest(amount: number, shards: readonly ShardLevel[]): Map<number, number> {
-  return deal(
-    amount,
-    shards.toSorted((a, b) => b.used - a.used),
-    ({ used }) => used,
-  ).parts
+/** Whether it is passed on as it is. */
+function isWhole(operation: Operation): boolean {
+  switch (operation.kind) {
+    case 'refund':
+      return readMark(operation.take.markRest) === null
+    case 'grant':
+    case 'charge':
+      return operation.rule.family.shards === 1
+    case 'reset':
+      return operation.family.shards === 1
+    case 'raise':
+    case 'renew':
+    case 'release':
+      return true
+  }
 }
 
+/** What became of one operation whose parts these are. */
+function combined(parts: readonly Changed[]): Changed {
+  const amounts = parts.filter((part) => typeof part === 'number')
+  if (amounts.length === parts.length) return amounts.reduce((sum, amount) => sum + amount, 0)
+  return parts.every((part) => part === 'not_done') ? 'not_done' : 'unknown'
+}
+
+/** How much goes to which shard: to the emptiest first, at most what is used. */
+function fillEmptiest(amount: number, shards: readonly ShardLevel[]): Map<number, number> {
+  const emptiest = shards.toSorted((a, b) => b.used - a.used)
+  return deal(amount, emptiest, ({ used }) => used).parts
+}
+
+/** How much is taken of which shard: where most is left; what is missing is debt of one. */
 function takeFullest(amount: number, shards: readonly ShardLevel[]): Map<number, number> {
   const fullest = shards.toSorted((a, b) => b.left - a.left)
   const { parts, rest } = deal(amount, fullest, ({ left }) => left)

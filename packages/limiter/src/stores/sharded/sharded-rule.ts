@@ -34,6 +34,12 @@ export class ShardedRule {
   }
 }
 
+/** Whether any may be in shards: asked of every request. */
+export function hasShards(rules: readonly CompiledRule[]): boolean {
+  for (let i = 0; i < rules.length; i++) if (rules[i]!.family.shards > 1) return true
+  return false
+}
+
 export class ShardRules {
   readonly #rules = new WeakMap<CompiledRule, ShardedRule | null>()
   readonly #families = new WeakMap<Family, readonly Family[]>()

@@ -3,216 +3,137 @@
  * Each shard is a row with its part of every limit, so whatever the choice, no more is admitted than the
  * limit; choosing well is what keeps anything from being stranded. Rules without shards pass through.
  */
-
-import type { Family } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { Slices } from '../../slices.js'
-import type { LeaseAnswer, LeaseAsk, LeasingStore } from '../leased/lease-port.js'
-import {
-  ALLOWED,
-  type Answer,
-  DEGRADED,
-  type HoldPlace,
-  type LimitChange,
-  type Return,
-  type StoreFailure,
-  type Transaction,
-  type Undone,
-  type Verdicts,
-} from '../store.js'
+import type { Answer } from '../answer.js'
+import type { Timers } from '../deadlines.js'
+import { givingBack } from '../giving-back.js'
+import type { LeaseAsk, LeaseReply, LeasingStore } from '../leasing.js'
+import type { Changed, Operation } from '../operation.js'
+import type { Awaitable, StoreFailure } from '../store.js'
+import { type Moment, type Transaction, withParts } from '../transaction.js'
 import { LevelBook } from './level-book.js'
-import { look } from './look.js'
-import {
-  type Answered,
-  answerAgain,
-  ask,
-  deniersOf,
-  mayBeSplit,
-  type Place,
-  Places,
-  type Random,
-} from './place.js'
-import { present } from './presented.js'
+import { presented } from './presented.js'
 import { ShardChanges } from './shard-changes.js'
-import { leaseFromShards } from './shard-leases.js'
-import { ShardReturns } from './shard-returns.js'
-import { ShardRules } from './sharded-rule.js'
-import { type Patience, TimeLimit } from './time-limit.js'
+import { type Random, type ShardChoice, ShardChooser } from './shard-choice.js'
+import { ShardLeases } from './shard-leases.js'
+import { ShardLook } from './shard-look.js'
+import { hasShards, ShardRules } from './sharded-rule.js'
 
 /** How many more shards are asked where the first denies. */
 const MOST_MORE = 2
 
 export interface ShardedStoreOptions {
-  /** How long a decision may take, whatever it asks. */
-  readonly deadlineMs: number
+  /** They wait for a transaction's deadline, however many shards it asks. */
+  readonly timers: Pick<Timers, 'deadline'>
   readonly random?: Random
 }
 
 export class ShardedStore implements LeasingStore {
   readonly isSync = false
   readonly #inner: LeasingStore
+  readonly #timers: Pick<Timers, 'deadline'>
   readonly #rules = new ShardRules()
-  readonly #places: Places
-  readonly #timeLimit: TimeLimit
-  readonly #returns: ShardReturns
+  readonly #chooser: ShardChooser
+  readonly #look: ShardLook
   readonly #changes: ShardChanges
+  readonly #leases: ShardLeases
 
-  constructor(inner: LeasingStore, { deadlineMs, random }: ShardedStoreOptions) {
+  constructor(inner: LeasingStore, { timers, random = Math.random }: ShardedStoreOptions) {
     this.#inner = inner
-    this.#places = new Places(this.#rules, new LevelBook(), random ?? Math.random)
-    this.#timeLimit = new TimeLimit(deadlineMs)
-    this.#returns = new ShardReturns(inner, this.#rules)
-    this.#changes = new ShardChanges(inner, this.#places)
+    this.#timers = timers
+    this.#chooser = new ShardChooser(this.#rules, new LevelBook(), random)
+    this.#look = new ShardLook(inner, this.#chooser)
+    this.#changes = new ShardChanges(inner, this.#rules, this.#look)
+    this.#leases = new ShardLeases(inner, this.#chooser)
   }
 
-  consume(transaction: Transaction, since?: number): Answer<Verdicts> {
-    if (!mayBeSplit(transaction.rules)) return this.#inner.consume(transaction, since)
-    return this.#consume(transaction, since)
+  deadline(): number {
+    return this.#inner.deadline?.() ?? Number.POSITIVE_INFINITY
   }
 
-  async #consume(transaction: Transaction, since?: number): Promise<Verdicts> {
-    const places = this.#places.of(transaction)
-    if (places.length === 0) return this.#inner.consume(transaction, since)
-    if (transaction.dryRun) return look(this.#inner, this.#places, transaction, places)
-    const patience = this.#timeLimit.begin()
-    try {
-      return await this.#take(transaction, places, patience, since ?? performance.now())
-    } finally {
-      patience.end()
-    }
+  decide(transaction: Transaction): Awaitable<Answer> {
+    if (!hasShards(transaction.rules)) return this.#inner.decide(transaction)
+    const choices = this.#chooser.of(transaction)
+    if (choices.length === 0) return this.#inner.decide(transaction)
+    return transaction.dryRun
+      ? this.#look.answer(transaction, choices)
+      : this.#take(transaction, choices)
   }
 
-  async #take(
-    transaction: Transaction,
-    chosen: readonly Place[],
-    patience: Patience,
-    since: number,
-  ): Promise<Verdicts> {
-    let places = chosen
-    let answer = await this.#ask(transaction, places, since)
-    for (let more = 0; more < MOST_MORE && answer.verdicts[ALLOWED] !== 1; more++) {
-      const others = this.#elsewhere(transaction, places, answer.verdicts)
+  async #take(transaction: Transaction, chosen: readonly ShardChoice[]): Promise<Answer> {
+    let choices = chosen
+    let answer = await this.#ask(transaction, choices)
+    for (let more = 0; more < MOST_MORE && !answer.allowed; more++) {
+      const others = this.#chooser.elsewhere(choices, answer, transaction.now)
       if (others === null) break
-      const asking = this.#ask(transaction, others, since)
-      const next = await patience.wait(asking, (late) => this.#undo(transaction, late))
+      const next = await this.#askInTime(transaction, others)
       // Not in time, or not at all: the no that there is stands.
-      if (next === null || isLost(next.verdicts)) break
-      places = others
+      if (next === null || (next.isDegraded && !next.allowed)) break
+      choices = others
       answer = next
     }
-    if (!answerAgain(transaction, answer)) present(places, answer.verdicts)
-    return answer.verdicts
+    return presented(answer, transaction, choices)
   }
 
-  #ask(transaction: Transaction, places: readonly Place[], since: number): Promise<Answered> {
-    return ask(this.#inner, this.#places, transaction, places, since)
-  }
-
-  /** Other shards for those that denied, which should have room; null unless that could help. */
-  #elsewhere(
-    transaction: Transaction,
-    places: readonly Place[],
-    verdicts: Verdicts,
-  ): Place[] | null {
-    const deniers = new Set(deniersOf(transaction, verdicts))
-    const moved = places.map((place) => {
-      if (!deniers.delete(place.index)) return place
-      if (place.rule.isTooExpensive(place.cost)) return null
-      const shard = this.#next(place, transaction.now)
-      return shard < 0 ? null : { ...place, shard, tried: [...place.tried, shard] }
-    })
-    const isHelpless = deniers.size > 0 || moved.includes(null)
-    return isHelpless ? null : (moved as Place[])
-  }
-
-  /** Of those that were not tried the one that said last that it would have room by now, else the fullest; -1 if none should have. */
-  #next({ rule, levels, cost, tried }: Place, asked: number): number {
-    const now = this.#places.now(asked)
-    let [next, latest, most] = [-1, 0, cost]
-    for (let shard = 0; shard < rule.count; shard++) {
-      if (tried.includes(shard)) continue
-      const room = levels.room(shard, cost, now)
-      const promisedAt = levels.promisedAt(shard, cost, now)
-      const isFuller = next < 0 ? room >= most : room > most
-      if (promisedAt < latest || (promisedAt === latest && !isFuller)) continue
-      ;[next, latest, most] = [shard, promisedAt, room]
+  /** Asks these shards, and learns from the answer. */
+  async #ask(transaction: Transaction, choices: readonly ShardChoice[]): Promise<Answer> {
+    const rules = [...transaction.rules]
+    for (const { index, rule, levels, shard, cost } of choices) {
+      rules[index] = rule.shard(shard)
+      levels.expect(shard, cost)
     }
-    return next
+    const answer = await this.#inner.decide(withParts(transaction, { rules }))
+    if (!answer.isReplay) this.#chooser.note(choices, transaction.now, answer)
+    return answer
   }
 
-  /** A take that nobody waits for any more. Of one under a key the record says so, and it is answered when asked again. */
-  #undo({ idempotency }: Transaction, { asked, verdicts }: Answered): void {
-    if (idempotency === null) this.#returns.undo(asked, verdicts)
+  /** The same, or null if there is no answer by the deadline; what is taken later is given back. */
+  #askInTime(transaction: Transaction, choices: readonly ShardChoice[]): Promise<Answer | null> {
+    return new Promise((resolve) => {
+      let isOver = false
+      const deadline = this.#timers.deadline(transaction.deadline, () => {
+        isOver = true
+        resolve(null)
+      })
+      const answered = (answer: Answer | null) => {
+        deadline.meet()
+        if (!isOver) resolve(answer)
+        // Of one under a key the record says so, and it is answered when asked again.
+        else if (answer !== null && transaction.idempotency === null)
+          this.#giveBack(answer).catch(() => {})
+      }
+      // What fails is as if it had not been asked.
+      this.#ask(transaction, choices).then(answered, () => answered(null))
+    })
   }
 
-  refund(returns: readonly Return[], now: number): Answer<number[] | Undone> {
-    return this.#returns.refund(returns, now)
+  async #giveBack(answer: Answer): Promise<void> {
+    const { now } = answer.transaction
+    const operations = givingBack(answer)
+    if (operations.length > 0)
+      await this.#inner.change(operations, { now, deadline: this.deadline() })
   }
 
-  grant(changes: readonly LimitChange[], now: number): Answer<number[] | Undone> {
-    if (!mayBeSplit(changes.map(({ rule }) => rule))) return this.#inner.grant(changes, now)
-    return this.#changes.grant(changes, now)
-  }
-
-  charge(changes: readonly LimitChange[], now: number): Answer<number[] | Undone> {
-    if (!mayBeSplit(changes.map(({ rule }) => rule))) return this.#inner.charge(changes, now)
-    return this.#changes.charge(changes, now)
-  }
-
-  /** A row is one, however many shards it has. */
-  async reset(
-    rows: readonly { readonly family: Family; readonly value: string }[],
-    now: number,
-  ): Promise<number | Undone> {
-    const whole = rows.filter(({ family }) => family.shards === 1)
-    const split = rows.filter(({ family }) => family.shards > 1)
-    const counts = await Promise.all([
-      ...(whole.length === 0 ? [] : [this.#inner.reset(whole, now)]),
-      ...split.map(async ({ family, value }) => {
-        // Whoever's limits cannot be split counts in the whole row.
-        const families = [family, ...this.#rules.familiesOf(family)]
-        const used = await this.#inner.reset(
-          families.map((each) => ({ family: each, value })),
-          now,
-        )
-        return typeof used === 'number' ? Math.min(1, used) : used
-      }),
-    ])
-    const undone = counts.filter((count) => typeof count !== 'number')
-    if (undone.length === 0) return (counts as number[]).reduce((sum, count) => sum + count, 0)
-    return undone.length === counts.length && undone.every((why) => why === 'not_done')
-      ? 'not_done'
-      : 'unknown'
-  }
-
-  renew(hold: HoldPlace, now: number): Answer<number | Undone> {
-    return this.#inner.renew(hold, now)
-  }
-
-  release(hold: HoldPlace, now: number): Answer<boolean | Undone> {
-    return this.#inner.release(hold, now)
+  change(operations: readonly Operation[], moment: Moment): Awaitable<readonly Changed[]> {
+    return this.#changes.change(operations, moment)
   }
 
   lease(
     ask: LeaseAsk,
-    answered: (answer: LeaseAnswer) => void,
+    answered: (reply: LeaseReply) => void,
     failed: (failure: StoreFailure) => void,
   ): void {
     const rule = this.#rules.of(ask.rule)
     if (rule === null) this.#inner.lease(ask, answered, failed)
-    else leaseFromShards(this.#inner, this.#places, rule, ask, answered, failed)
+    else this.#leases.lease(rule, ask, answered, failed)
   }
 
   use(rules: RuleSet): Slices<void> | void {
     return this.#inner.use(rules)
   }
 
-  close(): Answer<void> {
+  close(): Awaitable<void> {
     return this.#inner.close()
   }
-}
-
-/** A no for want of a store. */
-function isLost(verdicts: Verdicts): boolean {
-  return verdicts[ALLOWED] !== 1 && verdicts[DEGRADED] !== 0
 }

@@ -25,7 +25,7 @@ function answer(at: number, fields: Partial<Answer> = {}): Answer {
     answeredWall: START + at + 1,
     resource: 'bucket',
     key: 'hot',
-    breaker: { before: 'closed', after: 'closed' },
+    breakers: { before: { n: 'closed' }, after: { n: 'closed' } },
     allowed: true,
     degraded: null,
     decidedAt: (START + at) * 1000,
@@ -148,25 +148,31 @@ describe('a history with', () => {
   it('a breaker that does not open, does not stay open, or opens again for nothing', () => {
     const [open, failed] = [{ degraded: 'breaker_open' }, { degraded: 'store_unreachable' }]
     const kept = [answer(0, failed), answer(1, open), answer(9000, open), answer(10_001)]
-    const isOpen = { before: 'open', after: 'open' } as const
-    const probes = { before: 'open', after: 'half_open' } as const
-    const halfOpen = { before: 'half_open', after: 'half_open' } as const
+    const isOpen = { before: { n: 'open' }, after: { n: 'open' } } as const
+    const probes = { before: { n: 'open' }, after: { n: 'half_open' } } as const
+    const halfOpen = { before: { n: 'half_open' }, after: { n: 'half_open' } } as const
     const well = [
-      answer(0, { ...open, breaker: isOpen }),
-      answer(1, { ...failed, breaker: probes }),
-      answer(2, { ...failed, breaker: halfOpen, answered: 9 }),
-      answer(3, { ...open, breaker: halfOpen }),
-      answer(9, { breaker: halfOpen }),
+      answer(0, { ...open, breakers: isOpen }),
+      answer(1, { ...failed, breakers: probes }),
+      answer(2, { ...failed, breakers: halfOpen, answered: 9 }),
+      answer(3, { ...open, breakers: halfOpen }),
+      answer(9, { breakers: halfOpen }),
       answer(10, failed),
     ]
     expect(brokenBreakers(history(well))).toEqual([])
-    expect(brokenBreakers(history([answer(0, { ...failed, breaker: isOpen })]))).toHaveLength(1)
-    expect(brokenBreakers(history([answer(0, { breaker: isOpen })]))).toHaveLength(1)
-    const second = answer(3, { ...failed, breaker: halfOpen, answered: 8 })
-    const third = answer(4, { ...failed, breaker: halfOpen })
+    expect(brokenBreakers(history([answer(0, { ...failed, breakers: isOpen })]))).toHaveLength(1)
+    expect(brokenBreakers(history([answer(0, { breakers: isOpen })]))).toHaveLength(1)
+    const second = answer(3, { ...failed, breakers: halfOpen, answered: 8 })
+    const third = answer(4, { ...failed, breakers: halfOpen })
     expect(brokenBreakers(history([...well, second]))).toEqual([])
     expect(brokenBreakers(history([...well, second, third]))).toHaveLength(1)
     expect(brokenBreakers(history([...well, second, { ...third, worker: 1 }]))).toEqual([])
+    const elsewhere = { before: { m: 'half_open' }, after: { m: 'half_open' } } as const
+    expect(brokenBreakers(history([...well, second, { ...third, breakers: elsewhere }]))).toEqual(
+      [],
+    )
+    const moved = { before: { n: 'open' }, after: { m: 'open' } } as const
+    expect(brokenBreakers(history([answer(0, { breakers: moved })]))).toEqual([])
     expect(neverOpened(history(kept), 1)).toEqual([])
     expect(neverOpened(history(kept), 2)).toHaveLength(1)
     const again = history([...kept, answer(10_002, failed)])

@@ -7,6 +7,9 @@ import { readFileSync } from 'node:fs'
 import type { BreakerState } from '../../../src/stores/guarded/breaker.js'
 import { LOAD, rulesOf } from './load.js'
 
+/** By node. */
+type Breakers = Readonly<Record<string, BreakerState>>
+
 export interface Answer {
   readonly worker: number
   readonly asked: number
@@ -16,8 +19,8 @@ export interface Answer {
   readonly resource: string
   /** The key that was asked for, in every scope. */
   readonly key: string
-  /** The breaker when it was asked: just before, and once the store had been given it. */
-  readonly breaker: { readonly before: BreakerState; readonly after: BreakerState }
+  /** The breakers of the nodes that have its rows: just before it was asked, and once the store had been given it. */
+  readonly breakers: { readonly before: Breakers; readonly after: Breakers }
   readonly allowed: boolean
   readonly degraded: string | null
   /** Microseconds of the store's clock; of several calls the last one's. */
@@ -167,22 +170,25 @@ export function wrongByMode({ answers }: History): string[] {
 }
 
 /**
- * While the breaker is open nothing is sent; while it is half-open, one probe at a time, and one more where a
- * beat was answered meanwhile: the second answer closes it.
+ * While the breaker of a node is open nothing is sent there; while it is half-open, one probe at a time, and one
+ * more where a beat was answered meanwhile: the second answer closes it.
  */
 export function brokenBreakers(history: History): string[] {
   const found: string[] = []
-  const probes = new Map<number, readonly Answer[]>()
+  const probes = new Map<string, readonly Answer[]>()
   for (const answer of byTime(history)) {
-    const { worker, asked, breaker, degraded } = answer
+    const { worker, asked, breakers, degraded } = answer
     if (degraded === 'breaker_open') continue
-    if (breaker.before === 'open' && breaker.after === 'open')
-      found.push(`instance ${worker}: asked at ${asked} ms though open (${degraded})`)
-    if (breaker.before !== 'half_open') continue
-    const underWay = (probes.get(worker) ?? []).filter(({ answered }) => asked < answered)
-    if (underWay.length > 1)
-      found.push(`instance ${worker}: a third probe at ${asked} ms (${degraded})`)
-    probes.set(worker, [...underWay, answer])
+    for (const [node, before] of Object.entries(breakers.before)) {
+      if (before === 'open' && breakers.after[node] === 'open')
+        found.push(`instance ${worker}: asked ${node} at ${asked} ms though open (${degraded})`)
+      if (before !== 'half_open') continue
+      const own = `${worker} ${node}`
+      const underWay = (probes.get(own) ?? []).filter(({ answered }) => asked < answered)
+      if (underWay.length > 1)
+        found.push(`instance ${worker}: a third probe of ${node} at ${asked} ms (${degraded})`)
+      probes.set(own, [...underWay, answer])
+    }
   }
   return found
 }

@@ -1,19 +1,18 @@
 /**
  * How long an instance answers without the store after the store is back: from the first write that Redis
  * accepts to the last degraded answer, the ramp included. The times are printed, not judged: the machine may be
- * busy. What is judged is that every key comes back.
+ * busy. What is judged is that every key comes back, and that nothing happens to keys of healthy nodes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster as ClusterClient, Redis } from 'ioredis'
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createLimiter, type Decision, type Limiter } from '../../../src/index.js'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createLimiter, type Limiter } from '../../../src/index.js'
 import { ioredisClusterOptions, ioredisOptions, redisStore } from '../../../src/redis.js'
 import { slotOf } from '../../../src/stores/redis/keys.js'
 import { RedisServer, startCluster, startSentinels, until } from '../servers.js'
 
 const KEYS = Array.from({ length: 200 }, (_, i) => `key${i}`)
 const AWAY_MS = 1500
-const NOW = 1_780_000_000_000
 const TICK_MS = 5
 /** The first of three primaries has the slots below. */
 const LOST_SLOTS = Math.floor(16_384 / 3)
@@ -118,6 +117,8 @@ const SETTINGS: Readonly<Record<string, () => Promise<Setting>>> = {
 class Load {
   readonly lastDegraded = { lost: 0, other: 0 }
   readonly degraded = { lost: 0, other: 0 }
+  /** Why keys that were never away were answered without the store. */
+  readonly otherReasons = new Set<string | null>()
   #exactSince = new Set<string>()
   #isOver = false
 
@@ -138,8 +139,9 @@ class Load {
   }
 
   async #ask(user: string): Promise<void> {
-    const { degraded } = await this.limiter.check({ subject: { user } })
+    const { degraded, degradedReason } = await this.limiter.check({ subject: { user } })
     const part = this.isLost(user) ? 'lost' : 'other'
+    if (degraded && part === 'other') this.otherReasons.add(degradedReason)
     if (degraded) {
       this.lastDegraded[part] = performance.now()
       this.degraded[part]++
@@ -187,46 +189,9 @@ describe.each(Object.keys(SETTINGS))('%s', (name) => {
         `${name}, ${perSecond}/s: away for ${Math.round(backAt - failedAt)} ms, last degraded answer ${Math.round(lost - backAt)} ms after the first accepted write${others}`,
       )
       expect(load.degraded.lost).toBeGreaterThan(0)
+      // A machine that is busy may miss a deadline, which is no word on another node.
+      expect([...load.otherReasons].filter((reason) => reason !== 'store_timeout')).toEqual([])
     },
     180_000,
   )
-})
-
-describe('a cluster of which one node hangs', () => {
-  let healthy: Decision
-  beforeAll(async () => {
-    const cluster = await startCluster({ args: ['--cluster-require-full-coverage', 'no'] })
-    const client = new ClusterClient([...cluster.nodes], ioredisClusterOptions)
-    client.on('error', () => {})
-    // The breaker's clock stands still, and no beat is sent: neither ends its pause.
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    const store = redisStore(client, { testClock: () => NOW })
-    const limiter: Limiter = createLimiter({
-      rules: { r: { scope: 'user', limits: '1M/h' } },
-      store,
-      clock: () => NOW,
-    })
-    try {
-      const keyOf = (isLost: boolean) =>
-        KEYS.find((key) => slotOf(`default|user|${key}`) < LOST_SLOTS === isLost)!
-      const check = (user: string) => limiter.check({ subject: { user } })
-      for (const isLost of [true, false])
-        await until('the nodes are asked', async () => !(await check(keyOf(isLost))).degraded)
-      cluster.servers[0]!.pause()
-      for (let i = 0; i < 5; i++) expect((await check(keyOf(true))).degraded).toBe(true)
-      expect(store.health.breaker).toBe('open')
-      healthy = await check(keyOf(false))
-    } finally {
-      vi.useRealTimers()
-      await limiter.close()
-      client.disconnect()
-      await cluster.stop()
-    }
-  })
-
-  // One breaker serves all nodes, so one that hangs opens it for the keys of the others too. With a breaker for
-  // each node this holds, and `fails` must go.
-  it.fails('answers for keys of the others from the store', () => {
-    expect(healthy.degraded).toBe(false)
-  })
 })

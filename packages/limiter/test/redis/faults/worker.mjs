@@ -12,6 +12,8 @@ import {
   nodeRedisOptions,
   redisStore,
 } from '@sluice/limiter/redis'
+import { slotOf } from '../../../dist/stores/redis/keys.js'
+import { redisPort } from '../../../dist/stores/redis/redis-client.js'
 
 const config = JSON.parse(process.argv[2])
 const WITNESS_MS = 40
@@ -132,23 +134,37 @@ const limiter = createLimiter({
   store,
   clock: () => Date.now() + config.skewMs,
 })
+/** Says which node has a slot. */
+const port = redisPort(client)
 const endWitnesses = config.witnessed.map(witness)
 
 const pending = new Set()
 const recent = { degraded: 0, exact: 0 }
 
+/** The nodes that have the request's rows, with the state of each one's breaker. */
+function breakersOf(subject) {
+  const { nodesAway } = store.health
+  const rows = Object.entries(subject).map(([scope, value]) => `default|${scope}|${value}`)
+  const nodes = new Set(rows.map((row) => port.nodeOf(slotOf(row))))
+  const states = [...nodes].map((node) => {
+    const away = nodesAway.find((each) => each.node === node)
+    return [node, away?.breaker ?? 'closed']
+  })
+  return Object.fromEntries(states)
+}
+
 async function ask(resource, subject) {
   const [asked, askedWall] = [performance.now(), Date.now()]
-  const before = store.health.breaker
+  const before = breakersOf(subject)
   try {
     const deciding = limiter.check({ subject, resource })
-    const breaker = { before, after: store.health.breaker }
+    const breakers = { before, after: breakersOf(subject) }
     const decision = await deciding
     const times = { asked, answered: performance.now(), askedWall, answeredWall: Date.now() }
     const { allowed, degradedReason: degraded, decidedAt, reason, rule } = decision
     recent[degraded === null ? 'exact' : 'degraded']++
     const said = { allowed, degraded, decidedAt, reason, rule }
-    record('answer', { ...times, resource, key: Object.values(subject)[0], breaker, ...said })
+    record('answer', { ...times, resource, key: Object.values(subject)[0], breakers, ...said })
   } catch (error) {
     fault('rejected', error)
   }

@@ -62,11 +62,12 @@ function readyFinding(
 function* storeFindings(samples: MetricSamples): IterableIterator<Finding> {
   const state = samples.of('sluice_breaker_state').find(({ value }) => value === 1)?.labels['state']
   if (state === 'closed') yield ok('its Redis answers (breaker closed)')
-  else if (state !== undefined)
-    yield fail(
-      `its Redis does not answer (breaker ${state})`,
-      'sluice doctor --redis URL, from there',
-    )
+  else if (state !== undefined) {
+    const nodes = samples.of('sluice_breaker_nodes_away').map(({ labels }) => labels['node'])
+    const who =
+      nodes.length === 0 ? 'its Redis does' : `of its Redis Cluster ${nodes.join(', ')} do`
+    yield fail(`${who} not answer (breaker ${state})`, 'sluice doctor --redis URL, from there')
+  }
   const offset = samples.sum('sluice_clock_offset_seconds')
   if (offset !== undefined && Math.abs(offset) > FAR_OFF_SECONDS)
     yield warn(

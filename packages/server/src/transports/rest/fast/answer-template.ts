@@ -15,19 +15,9 @@ import {
 } from '@sluice/contract'
 import {
   type CompiledRule,
-  DECIDED_AT,
-  DEGRADED,
   type DecisionRecord,
-  FIRST_VERDICT,
-  GIVEN_BACK,
-  hasSurplus,
-  MARK,
-  MARK_REST,
   policyName,
-  REMAINING,
-  RESET_AT,
   shortId,
-  VERDICT_WIDTH,
 } from '@sluice/limiter/transport'
 import { RECEIPT, type Vouchers } from '../../../receipts/vouchers.js'
 import { ANSWER_KINDS } from './answer-kinds.js'
@@ -67,8 +57,8 @@ export class AnswerTemplate {
   }
 
   /** False if `used` cannot be derived from `remaining`: one of several shards is in debt. */
-  fits({ verdicts }: DecisionRecord): boolean {
-    return !(this.#isSharded && hasSurplus(verdicts))
+  fits({ answer }: DecisionRecord): boolean {
+    return !(this.#isSharded && answer.hasSurplus)
   }
 
   /** The decision's own headers, after what every answer has; without the line end of the last. */
@@ -100,7 +90,7 @@ class Head {
     const names = new Set<string>()
     const policies: string[] = []
     const states: Uint8Array[] = []
-    for (const { rule, limit } of decision.eachLimit()) {
+    for (const { rule, limit } of decision.answer.each()) {
       const window = Math.ceil(limit.windowSeconds(decision.decidedAt))
       const name = policyName(rule.name, window, names)
       const unit = rule.unit === 'requests' ? '' : `;qu="${rule.unit}"`
@@ -118,23 +108,22 @@ class Head {
     this.#text = bytesOf(head.text)
   }
 
-  write(out: BytesOut, { verdicts, topAt }: DecisionRecord): void {
-    out.reserve(this.#text.length + 64 * verdicts.length)
+  write(out: BytesOut, { answer, topIndex }: DecisionRecord): void {
+    const states = this.#states
+    out.reserve(this.#text.length + 512 * (1 + states.length))
     const start = out.at
     out.copy(this.#text)
-    const resetSeconds = Math.ceil(Math.ceil(verdicts[topAt + RESET_AT]! / 1000) / 1000)
-    out.digits(start + this.#remainingAt, this.#width, verdicts[topAt + REMAINING]!)
+    const resetSeconds = Math.ceil(Math.ceil(answer.resetAt(topIndex) / 1000) / 1000)
+    out.digits(start + this.#remainingAt, this.#width, answer.difference(topIndex))
     out.digits(start + this.#resetAt, 10, resetSeconds)
-    const decidedAt = verdicts[DECIDED_AT]!
-    const states = this.#states
-    let at = FIRST_VERDICT
-    for (let i = 0; i < states.length; i++, at += VERDICT_WIDTH) {
+    const { decidedAt } = answer
+    for (let i = 0; i < states.length; i++) {
       out.copyShort(states[i]!)
-      out.integer(verdicts[at + REMAINING]!)
+      out.integer(answer.difference(i))
       out.byte(59)
       out.byte(116)
       out.byte(61)
-      const left = Math.ceil((verdicts[at + RESET_AT]! - decidedAt) / 1_000_000)
+      const left = Math.ceil((answer.resetAt(i) - decidedAt) / 1_000_000)
       out.integer(left > 0 ? left : 0)
     }
   }
@@ -158,7 +147,7 @@ class Body {
       }
       body.add(`${i === 0 ? '{' : ','}"${name}":`)
       const { slot } = DECISION_FIELDS[name] as { slot?: Slot }
-      if (slot !== undefined) body.addPlace(slot, decision.limit!, decision.topAt)
+      if (slot !== undefined) body.addPlace(slot, decision.limit!, decision.topIndex)
       else if (name === 'limits') addLimits(body, decision, kind)
       else body.add(JSON.stringify(printDecisionField(name, decision, { ...kind, vouchers })))
     }
@@ -171,12 +160,11 @@ class Body {
   }
 
   write(out: BytesOut, decision: DecisionRecord, vouchers: Vouchers): boolean {
-    const { verdicts } = decision
     const receipts = this.#receipts
     out.reserve(this.#text.length + (receipts === null ? 0 : receiptRoom(decision)))
     const start = out.at
     out.copy(this.#text)
-    writeNumbers(out, start, this.#places, verdicts)
+    writeNumbers(out, start, this.#places, decision.answer)
     if (
       receipts === null ||
       writeReceipt(out, decision, vouchers, receipts, start + this.#sealedAt)
@@ -190,12 +178,11 @@ class Body {
 function addLimits(body: TemplateText, decision: DecisionRecord, kind: AnswerKind): void {
   body.add('[')
   for (const [i, limit] of decision.limits.entries()) {
-    const verdictAt = FIRST_VERDICT + i * VERDICT_WIDTH
     for (const [j, name] of limitFieldsOf(kind.isFull).entries()) {
       body.add(`${j > 0 ? ',' : i === 0 ? '{' : ',{'}"${name}":`)
       const { slot, print } = LIMIT_FIELDS[name]
       if (slot === undefined) body.add(JSON.stringify(print(limit)))
-      else body.addPlace(slot, limit.limit, verdictAt)
+      else body.addPlace(slot, limit.limit, i)
     }
     body.add('}')
   }
@@ -210,8 +197,9 @@ function receiptsOf({ transaction }: DecisionRecord): RuleReceipt[] {
 }
 
 /** The most bytes that a receipt can have. */
-function receiptRoom({ verdicts, transaction: { values } }: DecisionRecord): number {
-  let room = 128 + 64 * verdicts.length
+function receiptRoom({ answer }: DecisionRecord): number {
+  const { values } = answer.transaction
+  let room = 128 + 512 * (1 + answer.size)
   for (let i = 0; i < values.length; i++) room += 3 * values[i]!.length
   return room
 }
@@ -219,33 +207,33 @@ function receiptRoom({ verdicts, transaction: { values } }: DecisionRecord): num
 /** From its sealed part to the end of the body. False where a value cannot go into a receipt as it is. */
 function writeReceipt(
   out: BytesOut,
-  { verdicts, transaction }: DecisionRecord,
+  { answer }: DecisionRecord,
   vouchers: Vouchers,
   receipts: readonly RuleReceipt[],
   sealedAt: number,
 ): boolean {
-  const { values, costs, cost } = transaction
-  const decidedAt = verdicts[DECIDED_AT]!
+  const { values, costs, cost } = answer.transaction
+  const { decidedAt } = answer
   out.text(vouchers.instance)
   out.integer(vouchers.next())
   out.byte(59)
   out.integer(decidedAt)
   out.byte(59)
   out.byte(48)
-  let at = FIRST_VERDICT
+  let limit = 0
   for (let i = 0; i < receipts.length; i++) {
     const { rule, limits } = receipts[i]!
     out.copyShort(rule)
     if (!writeEscaped(out, values[i]!)) return false
     out.byte(COMMA)
     out.integer(costs === null ? cost : costs[i]!)
-    for (let j = 0; j < limits.length; j++, at += VERDICT_WIDTH) {
+    for (let j = 0; j < limits.length; j++, limit++) {
       out.copyShort(limits[j]!)
-      out.integer(verdicts[at + MARK]! - decidedAt)
+      out.integer(answer.mark(limit) - decidedAt)
       out.byte(COMMA)
-      out.integer(verdicts[at + MARK_REST]!)
+      out.integer(answer.markRest(limit))
       out.byte(COMMA)
-      out.integer(verdicts[at + GIVEN_BACK]!)
+      out.integer(answer.givenBack(limit))
     }
   }
   out.at = vouchers.seal.closeBytes(out.bytes, sealedAt, out.at)
@@ -254,7 +242,7 @@ function writeReceipt(
   return true
 }
 
-/** Every number of theirs is in the verdicts, and the rest never changes. */
+/** Every number of theirs is in the answer, and the rest never changes. */
 function isTemplatable(rules: readonly CompiledRule[]): boolean {
   return rules.every(
     ({ shadow, hasHolds, limits }) =>
@@ -269,7 +257,7 @@ function isTemplatable(rules: readonly CompiledRule[]): boolean {
 /** A plain yes: nothing warns, waits, degrades or replays. */
 export function isPlainYes(decision: DecisionRecord): boolean {
   if (!decision.allowed || decision.state !== 'normal' || decision.topRule < 0) return false
-  return decision.verdicts[DEGRADED] === 0 && !decision.replayed && !decision.transaction.dryRun
+  return !decision.degraded && !decision.replayed && !decision.transaction.dryRun
 }
 
 /** Found once, and called on whatever kind of string comes. */

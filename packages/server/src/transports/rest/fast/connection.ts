@@ -13,7 +13,7 @@
 import type { Socket } from 'node:net'
 import { BATCH_BODY_BYTES, CHECK_BODY_BYTES, MOST_CHECKS } from '@sluice/contract'
 import type { Request } from '@sluice/limiter'
-import type { Answer, DecisionRecord } from '@sluice/limiter/transport'
+import type { Awaitable, DecisionRecord } from '@sluice/limiter/transport'
 import type { Caller } from '../../../security/caller.js'
 import { Admission } from './admission.js'
 import { AnswerQueue } from './answer-queue.js'
@@ -194,7 +194,7 @@ export class Connection {
   }
 
   /** The scanner accepts nothing that the limiter refuses, so what is thrown here is a defect. */
-  #attempt(decide: () => Answer<DecisionRecord>): Answer<DecisionRecord> {
+  #attempt(decide: () => Awaitable<DecisionRecord>): Awaitable<DecisionRecord> {
     try {
       return decide()
     } catch (error) {

@@ -1,6 +1,6 @@
 /** The text of a template: what never changes, and places for the numbers of a decision. */
 import type { Slot } from '@sluice/contract'
-import { type DecisionRecord, REMAINING, RESET_AT } from '@sluice/limiter/transport'
+import type { Answer } from '@sluice/limiter/transport'
 import type { BytesOut } from './bytes-out.js'
 
 const TIME = '2000-01-01T00:00:00.000Z'
@@ -13,8 +13,8 @@ export interface NumberPlace {
   /** What a full counter of the limit holds, and the digits of that: no number of a plain yes is larger. */
   readonly burst: number
   readonly width: number
-  /** Where the limit's verdict is. */
-  readonly verdictAt: number
+  /** The limit's number in the answer. */
+  readonly limit: number
 }
 
 /** A text with places for numbers. */
@@ -28,11 +28,11 @@ export class TemplateText {
     return at
   }
 
-  /** Room for a number of a limit that holds `burst`. */
-  addPlace(kind: Slot, burst: number, verdictAt: number): void {
+  /** Room for a number of a limit that holds `burst`; `limit` is its number in the answer. */
+  addPlace(kind: Slot, burst: number, limit: number): void {
     const { text, skipped, width } = blankOf(kind, burst)
     const at = this.add(text) + skipped
-    this.places.push({ kind, at, burst, width, verdictAt })
+    this.places.push({ kind, at, burst, width, limit })
   }
 }
 
@@ -54,19 +54,19 @@ export function writeNumbers(
   out: BytesOut,
   start: number,
   places: readonly NumberPlace[],
-  verdicts: DecisionRecord['verdicts'],
+  answer: Answer,
 ): void {
   for (let i = 0; i < places.length; i++) {
-    const { kind, at, width, burst, verdictAt } = places[i]!
+    const { kind, at, width, burst, limit } = places[i]!
     switch (kind) {
       case 'reset_at':
-        out.time(start + at, Math.ceil(verdicts[verdictAt + RESET_AT]! / 1000))
+        out.time(start + at, Math.ceil(answer.resetAt(limit) / 1000))
         break
       case 'used':
-        out.digits(start + at, width, burst - verdicts[verdictAt + REMAINING]!)
+        out.digits(start + at, width, burst - answer.difference(limit))
         break
       case 'remaining':
-        out.digits(start + at, width, verdicts[verdictAt + REMAINING]!)
+        out.digits(start + at, width, answer.difference(limit))
         break
       default:
         kind satisfies never

@@ -5,7 +5,7 @@ import { AnswerTemplate, isPlainYes } from './answer-template.js'
 
 interface Node {
   readonly next: Map<CompiledRule, Node>
-  /** By where the top limit's verdict stands; null: such answers have no template. */
+  /** By the top limit's number in the answer; null: such answers have no template. */
   readonly templates: (AnswerTemplate | null | undefined)[]
 }
 
@@ -33,17 +33,17 @@ export class Templates {
 
   #find(decision: DecisionRecord): AnswerTemplate | null {
     const { rules } = decision.transaction
-    const { topAt } = decision
-    if (rules === this.#lastRules && topAt === this.#lastTop) return this.#last
+    const { topIndex } = decision
+    if (rules === this.#lastRules && topIndex === this.#lastTop) return this.#last
     let node = this.#root
     for (let i = 0; i < rules.length; i++) node = this.#nextOf(node, rules[i]!)
-    let template = node.templates[topAt]
+    let template = node.templates[topIndex]
     if (template === undefined) {
       template = AnswerTemplate.of(decision)
-      node.templates[topAt] = template
+      node.templates[topIndex] = template
     }
     this.#lastRules = rules
-    this.#lastTop = topAt
+    this.#lastTop = topIndex
     this.#last = template
     return template
   }

@@ -1,0 +1,133 @@
+-- What nearly all calls need, and short, because Redis runs all of it at every call: transactions with rules
+-- of nothing but buckets, whose row is missing or was written by the same rule. Everything else is in wide(),
+-- whose functions are created when they are first needed. rows.lua says how rows are kept.
+-- KEYS, ARGV and the reply: see start.lua.
+local out, opened, sumsAt = {}, {}, {}
+-- How many of KEYS were used.
+local key = 0
+local slow
+
+-- Writes a row in the layout that it has: nothing but TATs, the time of the last write and what was taken
+-- change. `sums` is what follows them; false where there is no row yet.
+local function saveTats(rule, numbers, sums, rowKey, cost, o)
+  local goes = 0
+  for j = 1, rule.count do
+    local t = out[o + j]
+    if t >= 0 then
+      local limit = rule.limits[j]
+      numbers[limit.place] = t
+      if limit.rest > 0 then numbers[limit.place + 1] = out[o + j + 0.5] end
+      if limit.slowdown > 1 then t = slower(t, limit) end
+      if t > goes then goes = t end
+    end
+  end
+  if goes == 0 then return end
+  goes = goes + 1 + GRACE
+  if now > numbers[WRITTEN] then numbers[WRITTEN] = now end
+  if now < numbers[BIRTH] then numbers[BIRTH] = now end
+  numbers[TAKEN] = numbers[TAKEN] + cost
+  if sums and goes <= numbers[EXPIRES] then
+    call('SETRANGE', rowKey, rule.after, pack(rule.tats, unpack(numbers, 1, rule.last)))
+    return
+  end
+  numbers[EXPIRES] = goes + STEP
+  local mark = sums and sums ~= '' and 'R' or '-'
+  local value = rule.names .. mark .. pack(rule.tats, unpack(numbers, 1, rule.last)) .. (sums or '')
+  call('SET', rowKey, value, 'PX', ceil((numbers[EXPIRES] - now) / 1000))
+end
+
+-- The pairs of a transaction with n rules start at stream[at]. False if one of them needs more than this:
+-- then nothing has been written. out[o + j] is limit j's next TAT, or -1; o + j + 0.5 its fraction.
+local function decidePlain(at, n, dry)
+  local allowed, o, first, pair = true, 0, key, at
+  for i = 1, n do
+    local rule, cost = rules[stream[pair]], stream[pair + 1]
+    pair = pair + 2
+    if not rule.plain then key = first return false end
+    key = key + 1
+    local value, length, numbers = call('GET', KEYS[key]), rule.length, nil
+    if not value then
+      numbers = { 0, now, 0, 0 }
+      for p = FIXED + 1, rule.last do numbers[p] = 0 end
+      value, sumsAt[i] = '', false
+    elseif sub(value, 1, length) == rule.names and rule.sizes[#value] then
+      numbers = { read(rule.tats, value, length + 2) }
+      sumsAt[i] = sub(value, length + 2 + 8 * rule.last)
+    else
+      key = first
+      return false
+    end
+    if numbers[WRITTEN] > now + GRACE then key = first return false end
+    opened[i] = numbers
+    texts[size + i] = value
+    letters[said + 1 + i] = not sumsAt[i] and '-' or sumsAt[i] == '' and 'n' or 's'
+    local limits = rule.limits
+    for j = 1, rule.count do
+      local limit, next = limits[j], -1
+      if limit.rest == 0 then
+        next = nextTat(numbers[limit.place], limit, cost, now)
+      else
+        local verdict = {}
+        decideTat(numbers[limit.place], numbers[limit.place + 1], limit, cost, now, verdict, 0)
+        if verdict[STATUS + 1] == YES then next, out[o + j + 0.5] = verdict[MARK + 1], verdict[MARK_REST + 1] end
+      end
+      out[o + j] = next
+      if next < 0 and not rule.shadow then allowed = false end
+    end
+    o = o + rule.count
+  end
+  size = size + n
+  if allowed and not dry then
+    o, pair = 0, at
+    for i = 1, n do
+      local rule = rules[stream[pair]]
+      saveTats(rule, opened[i], sumsAt[i], KEYS[first + i], stream[pair + 1], o)
+      o, pair = o + rule.count, pair + 2
+    end
+  end
+  letters[said + 1] = allowed and '1' or '0'
+  said = said + 1 + n
+  return true
+end
+
+-- `one` and `two` are the operation's own two numbers.
+local function run(code, at, n, one, two)
+  if code <= LOOK and two == 0 and decidePlain(at, n, code == LOOK) then return end
+  slow = slow or wide()
+  key = slow(code, at, n, one, two, key)
+  if code > LOOK then n = 1 end
+  size, said = size + n, said + 1 + n
+end
+
+-- A key that holds something else than a row fails its own operation, before that has written anything, and
+-- no other. What Redis itself refuses fails the call.
+local function passOver(code, at, n, two, first, problem)
+  local text = type(problem) == 'table' and problem.err or tostring(problem)
+  for _, refusal in ipairs({ 'OOM', 'READONLY', 'MISCONF', 'NOREPLICAS', 'MASTERDOWN', 'CLUSTERDOWN', 'non local key' }) do
+    if string.find(text, refusal, 1, true) then error(problem) end
+  end
+  if code > LOOK then n = 1 end
+  key = first
+  if code <= LOOK and two > 0 then key = key + 1 end
+  letters[said + 1] = 'x'
+  for i = 1, n do
+    local rule = rules[stream[at + 2 * i - 2]]
+    key = key + 1
+    for j = 1, rule and rule.count or 0 do if rule.limits[j].kind >= SLIDING_LOG then key = key + 1 end end
+    texts[size + i], letters[said + 1 + i] = '', '-'
+  end
+  size, said = size + n, said + 1 + n
+end
+
+local at = 3
+while at <= streamEnd do
+  local times, code, one, two, n = unpack(stream, at, at + HEAD - 1)
+  at = at + HEAD
+  for _ = 1, times do
+    local first = key
+    local done, problem = pcall(run, code, at, n, one, two)
+    if not done then passOver(code, at, n, two, first, problem) end
+  end
+  at = at + 2 * n
+end
+return { stepped and -now or now, table.concat(letters), table.concat(texts), unpack(records) }

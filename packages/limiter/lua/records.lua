@@ -1,0 +1,18 @@
+-- Idempotency records. KEYS, ARGV and the reply: see start.lua.
+
+-- The answer that a record holds, or a claim, if it is to be believed: one that was written by a clock that
+-- has since stepped back is not. A claim is its end, a question mark, whose it is. A record is its end, the
+-- fingerprint of the request, the answer.
+local function recordOf(name)
+  local known = call('GET', name)
+  local ends = known and read('<d', known) or 0
+  return ends > now and ends <= now + RECORD_US + GRACE and known
+end
+
+-- What a record of somebody else's says to a request with this fingerprint.
+local function letterOf(known, fingerprint)
+  if sub(known, 9, 9) == '?' then return 'p' end
+  if sub(known, 9, 8 + #fingerprint) ~= fingerprint then return 'c' end
+  records[#records + 1] = known
+  return 'r'
+end

@@ -1,0 +1,93 @@
+-- The script that does everything the store asks of Redis: operations on rows of one slot, one after the other.
+-- A transaction takes from every limit of its rules, or from none.
+--
+-- KEYS     of each operation, in order: of a transaction its idempotency record if it has one; then of each
+--          rule the row, and what its logs and holds keep beside it. Of records, beats and CREATE the one key.
+-- ARGV     1: doubles: the time or 0, how many rules, then operations. Each has HEAD numbers: how many
+--          in a row are the same, which it is (script-codes.ts), two that depend on it, and how many pairs
+--          follow. A pair is a rule (from 1 on; 0: none) and the cost.
+--            transactions   the places in ARGV of the hold's id, and of fingerprint and description; 0: none.
+--                           A pair for each rule.
+--            LEASE          how many reports, how many tokens are wanted. The rule, then the reports.
+--            changes        the place in ARGV of the hold's id, how many items. The rule, then the items.
+--            records        the place in ARGV of owner, life in milliseconds, fingerprint and answer.
+--            BEAT, CREATE   the place in ARGV of the instance's id; of the key's kind and its value.
+--          From 2 on: of each rule its numbers and the names of its columns; then the texts.
+-- returns  1: the time, negative if a row was found that was written by a clock that has since stepped back.
+--          2: letters: of each operation 1 done or allowed, 0 denied, b other calendar bounds are needed,
+--             r replayed, c conflict, p in progress, x a key that holds something else; then one letter for
+--             each row, which says what the third text has for it: n the row as it was found, s the same
+--             with sums of refunds (the caller computes the answer from it as this script did), v numbers,
+--             - nothing.
+--          3: texts. Numbers are, of a transaction what was ever taken from the row and the verdicts; of a
+--             lease LEASE_REPLY_WIDTH numbers (how many, the period, the row's birth, the server's run, the
+--             end, what is out, what was ever taken) and the verdicts; of a change one for each item, of others one.
+--          4 on: records that are replayed.
+--
+-- This part reads the arguments. Constants in capitals are put in as numbers by scripts/generate-lua.mjs:
+-- those of the algorithms, of script-codes.ts, and those defined like the ones below.
+local call, pack, read, sub, rep = redis.call, struct.pack, struct.unpack, string.sub, string.rep
+local KEYS, ARGV, unpack = KEYS, ARGV, unpack
+-- Microseconds: how far a clock may step back, and by how much longer than needed a key lives.
+local GRACE = 60000000
+local STEP = 60000000
+-- How long a replayed answer is kept, in microseconds and milliseconds.
+local RECORD_US = 300000000
+local RECORD_MS = 300000
+-- What a row's numbers begin with, before its columns (rows.lua).
+local EXPIRES = 1
+local BIRTH = 2
+local WRITTEN = 3
+local TAKEN = 4
+local FIXED = 4
+
+-- Whether a row was found that was written by a clock that has since stepped back.
+local stepped = false
+
+local streamEnd = #ARGV[1] / 8
+local stream = { read('<' .. rep('d', streamEnd), ARGV[1]) }
+-- Tests pass the time in; otherwise it is the server's.
+local now = stream[1]
+if now == 0 then
+  local time = call('TIME')
+  now = time[1] * 1000000 + time[2]
+end
+
+-- Of a rule: whether it is in shadow, how many limits, whether all are buckets; then its limits. `place` is
+-- where a bucket's numbers are in a row of buckets, `at` what comes before a limit's in the algorithms' rows.
+local rules = {}
+for i = 1, stream[2] do
+  local numbers, names = ARGV[2 * i], ARGV[2 * i + 1]
+  local n = { read('<' .. rep('d', #numbers / 8), numbers) }
+  local shadow, count, plain = unpack(n, 1, 3)
+  local limits, p, place, at = {}, 4, FIXED + 1, 0
+  for j = 1, count do
+    local kind, amount, window, burst, whole, rest, burstWhole, burstRest, queues, tick, ticks, cell, since,
+      slowdown, width, bounds = unpack(n, p, p + 15)
+    p = p + 16
+    local limit = {
+      kind = kind, amount = amount, window = window, burst = burst, mostCost = burst, whole = whole, rest = rest,
+      burstWhole = burstWhole, burstRest = burstRest, queues = queues == 1, tick = tick, ticks = ticks,
+      cell = cell, since = since, slowdown = slowdown, place = place, at = at,
+    }
+    place = place + (rest == 0 and 1 or 2)
+    at = at + width
+    if kind ~= BUCKET then limit.bounds = { unpack(n, p, p + bounds - 1) } end
+    p = p + bounds
+    limits[j] = limit
+  end
+  rules[i] = {
+    limits = limits, count = count, shadow = shadow == 1, plain = plain == 1, names = names, length = #names,
+    sizes = { [#names + 1 + 8 * (place - 1)] = true, [#names + 1 + 8 * (place - 1 + count)] = true },
+    width = at, last = place - 1, tats = '<' .. rep('d', place - 1), after = tostring(#names + 1),
+  }
+end
+
+-- When a slower variant of the rule would find the row empty that this one finds empty at `time`.
+local function slower(time, limit)
+  return now + min(ceil((time - now) * limit.slowdown), HORIZON_US)
+end
+
+-- What is answered, and how far it is: texts and letters so far.
+local texts, letters, records = {}, {}, {}
+local size, said = 0, 0

@@ -1,0 +1,218 @@
+/**
+ * Answers while the store below does not: decisions by each rule's failure mode, changes by saying that they were
+ * not done. A decision of which one row is on a node that is not to be asked is answered here as a whole, so that
+ * nothing is taken elsewhere for it.
+ */
+import type { RuleSet } from '../../rules/rule-set.js'
+import type { Slices } from '../../slices.js'
+import type { Answer, DegradedReason } from '../answer.js'
+import type { Timers } from '../deadlines.js'
+import type { LastSeenRows } from '../last-seen-rows.js'
+import type { LeaseAsk, LeaseReply, LeasingStore } from '../leasing.js'
+import type { Changed, Operation, Undone } from '../operation.js'
+import type { RemoteStore } from '../remote-store.js'
+import { type Awaitable, StoreFailure } from '../store.js'
+import { type Moment, plainTransaction, type Transaction } from '../transaction.js'
+import type { BreakerState } from './breaker.js'
+import { Heartbeat } from './heartbeat.js'
+import { Instances } from './instances.js'
+import { LocalFallback } from './local-fallback.js'
+import { type NodeBreaker, NodesHealth } from './node-health.js'
+
+export interface GuardedStoreOptions {
+  /** How long a decision may take, in milliseconds. */
+  readonly deadlineMs: number
+  /** How many instances share the limits, until they have been counted. */
+  readonly instances: number
+  readonly timers: Timers
+  /** What was last seen of rows: the store below notes it. */
+  readonly lastSeen: LastSeenRows
+  /** The store's time at this instance's time, as far as is known. */
+  readonly storeTime: (now: number) => number
+  /** Milliseconds that never go back, for the breakers and the return. */
+  readonly now: () => number
+}
+
+export class GuardedStore implements LeasingStore {
+  readonly isSync = false
+  readonly #inner: RemoteStore
+  readonly #timers: Timers
+  readonly #deadlineMs: number
+  readonly #nodes: NodesHealth
+  readonly #instances: Instances
+  readonly #heartbeat: Heartbeat
+  readonly #local: LocalFallback
+  readonly #stopHearing: () => void
+
+  constructor(inner: RemoteStore, options: GuardedStoreOptions) {
+    const { deadlineMs, timers, lastSeen, storeTime, now } = options
+    this.#inner = inner
+    this.#timers = timers
+    this.#deadlineMs = deadlineMs
+    this.#nodes = new NodesHealth(now, deadlineMs)
+    this.#instances = new Instances(options.instances)
+    this.#heartbeat = new Heartbeat(inner, this.#nodes, this.#instances)
+    this.#local = new LocalFallback({ lastSeen, storeTime, instances: this.#instances })
+    inner.onCall({
+      started: (call) => this.#nodes.started(call),
+      ended: (call) => this.#nodes.ended(call),
+    })
+    this.#stopHearing = inner.onReconnect(() => {
+      this.#nodes.keep(inner.nodes)
+      this.#nodes.reconnected()
+    })
+  }
+
+  get state(): BreakerState {
+    return this.#nodes.state
+  }
+
+  /** Nodes whose breaker is not closed. */
+  get nodesAway(): NodeBreaker[] {
+    return this.#nodes.away
+  }
+
+  get instances(): number {
+    return this.#instances.count
+  }
+
+  beat(): Promise<void> {
+    return this.#heartbeat.beat()
+  }
+
+  deadline(): number {
+    return this.#timers.now() + this.#deadlineMs
+  }
+
+  decide(transaction: Transaction): Awaitable<Answer> {
+    if (!this.#nodes.areUsual) return this.#decideWithCare(transaction)
+    return this.#ask(transaction)
+  }
+
+  /** Some node is not as usual. */
+  #decideWithCare(transaction: Transaction): Awaitable<Answer> {
+    const names = this.#inner.nodesOf(transaction)
+    const refusal = this.#nodes.refuses(names, transaction)
+    if (refusal !== null) return this.#local.decide(transaction, refusal)
+    return this.#ask(transaction)
+  }
+
+  #ask(transaction: Transaction): Promise<Answer> {
+    this.#tellOwed(transaction)
+    const answered = (answer: Answer) => {
+      this.#local.forget(answer)
+      return answer
+    }
+    const failed = (error: unknown) => {
+      if (!(error instanceof StoreFailure)) throw error
+      return this.#local.decide(transaction, error.reason)
+    }
+    return (this.#inner.decide(transaction) as Promise<Answer>).then(answered, failed)
+  }
+
+  /** What was used here of these rows goes before what is asked of them now. */
+  #tellOwed(transaction: Transaction): void {
+    const owed = this.#local.owed(transaction)
+    if (owed.length > 0) void this.#inner.change(owed, transaction)
+  }
+
+  lease(
+    ask: LeaseAsk,
+    answered: (reply: LeaseReply) => void,
+    failed: (failure: StoreFailure) => void,
+  ): void {
+    const { rule, value, now, deadline } = ask
+    const transaction = plainTransaction([rule], [value], 0, now)
+    const refusal = this.#refusesLease(transaction)
+    if (refusal !== null) return failed(new StoreFailure(refusal, 'not_done'))
+    const owed = this.#local.owed(transaction)
+    if (owed.length > 0) void this.#inner.change(owed, { now, deadline })
+    this.#inner.lease(
+      ask,
+      (reply) => {
+        this.#local.forget(reply.answer)
+        answered(reply)
+      },
+      failed,
+    )
+  }
+
+  /** A lease is no probe. */
+  #refusesLease(transaction: Transaction): DegradedReason | null {
+    if (this.#nodes.areUsual) return null
+    const names = this.#inner.nodesOf(transaction)
+    if (names.some((name) => !this.#nodes.isClosed(name))) return 'breaker_open'
+    return this.#nodes.refuses(names, transaction)
+  }
+
+  /** What was done without the store is changed here, and the rest there. */
+  async change(operations: readonly Operation[], moment: Moment): Promise<Changed[]> {
+    const changed: Changed[] = []
+    const asked: number[] = []
+    const admitted = new Map<string, boolean>()
+    for (const [i, operation] of operations.entries()) {
+      const here = this.#changeHere(operation, moment)
+      if (here !== null) changed[i] = here
+      else if (this.#admits(operation, admitted)) asked.push(i)
+      else changed[i] = 'not_done'
+    }
+    if (asked.length === 0) return this.#withLocal(operations, changed, moment)
+    const done = await this.#inner.change(
+      asked.map((i) => operations[i]!),
+      moment,
+    )
+    for (const [n, i] of asked.entries()) changed[i] = done[n]!
+    return this.#withLocal(operations, changed, moment)
+  }
+
+  /** Null: it is not for this instance's memory alone. */
+  #changeHere(operation: Operation, moment: Moment): Changed | null {
+    const { kind } = operation
+    if (kind === 'refund' && operation.take.isLocal) return this.#local.changeOne(operation, moment)
+    if (kind !== 'renew') return null
+    const expiry = this.#local.changeOne(operation, moment)
+    return operation.isLocal || expiry !== 0 ? expiry : null
+  }
+
+  /** One probe of a node is for all operations there. */
+  #admits(operation: Operation, admitted: Map<string, boolean>): boolean {
+    if (this.#nodes.areUsual) return true
+    const family = operation.kind === 'reset' ? operation.family : operation.rule.family
+    const node = this.#inner.nodeOf(family, operation.value)
+    const known = admitted.get(node) ?? this.#nodes.admits(node)
+    admitted.set(node, known)
+    return known
+  }
+
+  /** Resets and releases are for the store and for what was counted here. */
+  #withLocal(operations: readonly Operation[], changed: Changed[], moment: Moment): Changed[] {
+    return changed.map((there, i) => {
+      const operation = operations[i]!
+      if (operation.kind === 'release')
+        // Redis may have taken a hold that it did not answer for in time.
+        return combined(there, this.#local.changeOne(operation, moment))
+      if (operation.kind === 'reset' && there !== 'not_done')
+        this.#local.changeOne(operation, moment)
+      return there
+    })
+  }
+
+  *use(rules: RuleSet): Slices<void> {
+    const rest = this.#inner.use(rules)
+    if (rest !== undefined) yield* rest
+    yield* this.#local.use(rules)
+    this.#heartbeat.start()
+  }
+
+  async close(): Promise<void> {
+    this.#heartbeat.stop()
+    this.#stopHearing()
+    await this.#inner.close()
+  }
+}
+
+/** What a release came to, in both places. */
+function combined(there: Changed, here: number): number | Undone {
+  if (typeof there === 'number') return there + here
+  return here > 0 && there === 'not_done' ? here : there
+}

@@ -1,0 +1,177 @@
+/**
+ * How each node of a store is doing: its breaker, and its return, which does not fall upon it all at once. Rows
+ * come back at random within 100 ms, at most 16 calls are in flight at first, twice as many every 100 ms.
+ * Nodes that all are as usual cost nothing here.
+ */
+import type { DegradedReason } from '../answer.js'
+import { rowKey } from '../last-seen-rows.js'
+import type { Call, EndedCall } from '../remote-store.js'
+import type { Transaction } from '../transaction.js'
+import { Breaker, type BreakerState } from './breaker.js'
+
+const SPREAD_MS = 100
+const FIRST_CALLS = 16
+/** After this long nothing is held back. */
+const RAMP_MS = 1000
+
+/** The breaker of one node; `node` is its address, '' if there is only one. */
+export interface NodeBreaker {
+  readonly node: string
+  readonly breaker: BreakerState
+}
+
+class NodeHealth {
+  readonly breaker: Breaker
+  callsInFlight = 0
+  /** Beats that are not answered. */
+  beatsOut = 0
+
+  constructor(now: () => number) {
+    this.breaker = new Breaker(now)
+  }
+
+  /**
+   * Whether something may be asked now: half-open it is the probe. A beat that is not answered has found out already
+   * that it would wait in vain, and what is written to a connection that is dead would keep the client from noticing.
+   */
+  admits(): boolean {
+    if (this.breaker.state !== 'closed' && this.beatsOut > 0) return false
+    return this.breaker.admits()
+  }
+
+  isUsual(now: number): boolean {
+    return this.breaker.state === 'closed' && now - this.breaker.closedAt > RAMP_MS
+  }
+
+  holdsBack({ rules, values }: Transaction, now: number): boolean {
+    const ms = now - this.breaker.closedAt
+    if (ms > RAMP_MS) return false
+    if (this.callsInFlight >= FIRST_CALLS * 2 ** Math.floor(ms / SPREAD_MS)) return true
+    if (ms > SPREAD_MS) return false
+    return rules.some((rule, i) => delayOf(rowKey(rule, values[i]!)) > ms)
+  }
+}
+
+export class NodesHealth {
+  readonly #now: () => number
+  /** Missed deadlines that were shorter say nothing of a node, in milliseconds. */
+  readonly #leastMs: number
+  readonly #nodes = new Map<string, NodeHealth>()
+  /** Those that are not as usual. */
+  readonly #unusual = new Set<NodeHealth>()
+
+  /** `now`: milliseconds that never go back. `deadlineMs`: how long decisions may take. */
+  constructor(now: () => number, deadlineMs: number) {
+    this.#now = now
+    this.#leastMs = deadlineMs / 2
+  }
+
+  #of(name: string): NodeHealth {
+    let node = this.#nodes.get(name)
+    if (node === undefined) {
+      node = new NodeHealth(this.#now)
+      this.#nodes.set(name, node)
+    }
+    return node
+  }
+
+  /** Every node may be asked as usual. */
+  get areUsual(): boolean {
+    if (this.#unusual.size === 0) return true
+    const now = this.#now()
+    for (const node of this.#unusual) if (node.isUsual(now)) this.#unusual.delete(node)
+    return this.#unusual.size === 0
+  }
+
+  /** The worst of all. */
+  get state(): BreakerState {
+    const states = new Set([...this.#unusual].map(({ breaker }) => breaker.state))
+    if (states.has('open')) return 'open'
+    return states.has('half_open') ? 'half_open' : 'closed'
+  }
+
+  /** Nodes whose breaker is not closed. */
+  get away(): NodeBreaker[] {
+    const all = [...this.#nodes].map(([node, { breaker }]) => ({ node, breaker: breaker.state }))
+    return all.filter(({ breaker }) => breaker !== 'closed')
+  }
+
+  isClosed(name: string): boolean {
+    return (this.#nodes.get(name)?.breaker.state ?? 'closed') === 'closed'
+  }
+
+  /** Why a transaction is not to be asked of these nodes now; null: it may be. */
+  refuses(names: readonly string[], transaction: Transaction): DegradedReason | null {
+    const nodes = names.map((name) => this.#of(name))
+    // What only looks proves nothing about a store that cannot write.
+    if (transaction.dryRun && nodes.some(({ breaker }) => breaker.state !== 'closed'))
+      return 'breaker_open'
+    if (!this.#admits(nodes)) return 'breaker_open'
+    const now = this.#now()
+    return nodes.some((node) => node.holdsBack(transaction, now)) ? 'store_returning' : null
+  }
+
+  /** Whether a change may be asked of a node now. */
+  admits(name: string): boolean {
+    return this.#unusual.size === 0 || this.#of(name).admits()
+  }
+
+  /** All or none: a probe that one of them would be is not used up for nothing. */
+  #admits(nodes: readonly NodeHealth[]): boolean {
+    for (const [i, node] of nodes.entries()) {
+      if (node.admits()) continue
+      for (const other of nodes.slice(0, i)) other.breaker.undecided()
+      return false
+    }
+    return true
+  }
+
+  started({ node, isBeat }: Call): void {
+    if (isBeat) this.#of(node).beatsOut++
+    else if (this.#unusual.size > 0) this.#of(node).callsInFlight++
+  }
+
+  ended({ node: name, isBeat, outcome, ms }: EndedCall): void {
+    // Most calls, of nodes that never had trouble.
+    if (outcome === 'answered' && !this.#nodes.has(name)) return
+    const node = this.#of(name)
+    const { breaker } = node
+    if (isBeat) {
+      node.beatsOut--
+      // It is sent however the node is doing, and says as much as a probe.
+      if (outcome === 'answered') breaker.sawAnswer()
+      return
+    }
+    if (node.callsInFlight > 0) node.callsInFlight--
+    if (outcome === 'answered') breaker.succeeded()
+    else if (outcome === 'failed' || (outcome === 'late' && ms >= this.#leastMs)) breaker.failed()
+    else breaker.undecided()
+    if (breaker.state !== 'closed') this.#unusual.add(node)
+  }
+
+  isBeatOut(name: string): boolean {
+    return (this.#nodes.get(name)?.beatsOut ?? 0) > 0
+  }
+
+  /** A connection was made, or others are in charge: what was refused may be answered now. */
+  reconnected(): void {
+    for (const { breaker } of this.#unusual) breaker.probeSoon()
+  }
+
+  /** Forgets nodes that are in charge of nothing any more. */
+  keep(names: readonly string[]): void {
+    if (this.#unusual.size === 0 || names.length === 0) return
+    for (const [name, node] of this.#nodes) {
+      if (names.includes(name)) continue
+      this.#nodes.delete(name)
+      this.#unusual.delete(node)
+    }
+  }
+}
+
+/** When a row comes back: milliseconds from 0 to SPREAD_MS, by its name. */
+function delayOf(key: string): number {
+  let hash = 0
+  for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) | 0
+  return (hash >>> 0) % SPREAD_MS
+}

@@ -1,0 +1,55 @@
+/** Where rows and records are in Redis, and how rows are laid out. */
+import type { CompiledRule, Family } from '../../rules/compiled-rule.js'
+import type { Idempotency } from '../transaction.js'
+import { type Keys, slotOf } from './keys.js'
+import { RuleLayout } from './rule-layout.js'
+
+export class Addresses {
+  readonly keys: Keys
+  readonly #isCluster: boolean
+  readonly #layouts = new WeakMap<CompiledRule, RuleLayout>()
+
+  constructor(keys: Keys, isCluster: boolean) {
+    this.keys = keys
+    this.#isCluster = isCluster
+  }
+
+  layoutOf(rule: CompiledRule): RuleLayout {
+    let layout = this.#layouts.get(rule)
+    if (layout === undefined) {
+      layout = RuleLayout.of(rule)
+      this.#layouts.set(rule, layout)
+    }
+    return layout
+  }
+
+  rowKey(family: Family, value: string): string {
+    return this.keys.row(this.#tag(family, value), family.name)
+  }
+
+  /** 0 where there is no cluster: everything is together. */
+  slotOfRow(family: Family, value: string): number {
+    return this.#isCluster ? slotOf(this.#tag(family, value)) : 0
+  }
+
+  slotOfTag(tag: string): number {
+    return this.#isCluster ? slotOf(tag) : 0
+  }
+
+  recordKey(idempotency: Idempotency): string {
+    return this.keys.record(this.#recordTag(idempotency), idempotency.id)
+  }
+
+  slotOfRecord(idempotency: Idempotency): number {
+    return this.slotOfTag(this.#recordTag(idempotency))
+  }
+
+  #tag(family: Family, value: string): string {
+    return this.keys.tag(family.namespace, family.scope, value, family.shard)
+  }
+
+  /** An idempotency key belongs to the request's subject, whatever the rules are. */
+  #recordTag({ namespace, scope, value }: Idempotency): string {
+    return this.keys.tag(namespace, scope, value)
+  }
+}

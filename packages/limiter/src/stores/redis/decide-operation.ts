@@ -1,0 +1,222 @@
+/**
+ * A transaction for the script. Rows of nothing but buckets come back as they were found, and the verdicts are
+ * computed here with the algorithm that the script ran; that costs Redis least.
+ */
+import { decideTat, noteTake } from '../../algorithms/bucket.js'
+import { GIVEN_BACK, STATUS, VERDICT_WIDTH, YES } from '../../algorithms/verdict.js'
+import { Answer, FIRST_VERDICT } from '../answer.js'
+import type { LastSeenRows } from '../last-seen-rows.js'
+import { IdempotencyConflict, IdempotencyInProgress, StoreFailure } from '../store.js'
+import { costOf, type Transaction } from '../transaction.js'
+import type { Addresses } from './addresses.js'
+import type { ArgumentWriter, Written } from './arguments.js'
+import { describeTransaction, fingerprintOf, type Records } from './records.js'
+import type { RuleLayout } from './rule-layout.js'
+import { DECIDE, LOOK } from './script-codes.js'
+import { MOST_IN_A_CALL, ScriptOperation } from './script-operation.js'
+import type { ScriptReply } from './script-reply.js'
+
+/** Letters of the script's reply. */
+const ALLOWED = 0x31 // 1
+const DENIED = 0x30 // 0
+const OTHER_BOUNDS = 0x62 // b
+const REPLAYED = 0x72 // r
+const CONFLICT = 0x63 // c
+const IN_PROGRESS = 0x70 // p
+const NUMBERS = 0x76 // v
+const SUMS = 0x73 // s
+const NOTHING = 0x2d // -
+
+export interface DecideParts {
+  readonly addresses: Addresses
+  readonly lastSeen: LastSeenRows
+  readonly records: Records
+}
+
+/** Whom to tell. */
+export interface Decided {
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+  /** What was answered after it had failed. */
+  readonly late?: (answer: Answer) => void
+  /** Asks for each row by itself, where the transaction's slot is on the move. */
+  readonly rowByRow?: (transaction: Transaction) => Promise<Answer>
+}
+
+export class DecideOperation extends ScriptOperation {
+  readonly keys: readonly string[]
+  readonly layouts: readonly RuleLayout[]
+  readonly #transaction: Transaction
+  readonly #parts: DecideParts
+  readonly #decided: Decided
+  /** Its idempotency record; null if it has none. */
+  readonly #recordKey: string | null
+
+  constructor(transaction: Transaction, slot: number, parts: DecideParts, decided: Decided) {
+    super(slot, transaction.now, transaction.deadline)
+    const { rules, values, idempotency, dryRun } = transaction
+    const { addresses } = parts
+    const keys: string[] = []
+    const layouts: RuleLayout[] = []
+    for (let i = 0; i < rules.length; i++) {
+      const rule = rules[i]!
+      layouts.push(addresses.layoutOf(rule))
+      keys.push(addresses.rowKey(rule.family, values[i]!))
+    }
+    this.keys = keys
+    this.layouts = layouts
+    this.#recordKey = idempotency === null || dryRun ? null : addresses.recordKey(idempotency)
+    this.#transaction = transaction
+    this.#parts = parts
+    this.#decided = decided
+  }
+
+  /** Many rules, a walk through a log, an entry for each place that is held. */
+  get weight(): number {
+    let weight = 1
+    for (let i = 0; i < this.layouts.length; i++) {
+      const layout = this.layouts[i]!
+      weight += 1 / 8
+      if (layout.besides.length === 0) continue
+      weight += layout.longestLog / 512
+      if (this.#transaction.holdId !== '') weight += costOf(this.#transaction, i) / 16
+    }
+    return Math.min(MOST_IN_A_CALL, Math.floor(weight))
+  }
+
+  override pushKeys(keys: string[]): void {
+    if (this.#recordKey !== null) keys.push(this.#recordKey)
+    super.pushKeys(keys)
+  }
+
+  override get plainRule(): RuleLayout | null {
+    const { cost, costs, dryRun, holdId } = this.#transaction
+    if (this.layouts.length > 1 || cost !== 1 || costs !== null || dryRun) return null
+    return holdId === '' && this.#recordKey === null ? this.layouts[0]! : null
+  }
+
+  override asksTheSame(other: Written): boolean {
+    if (!(other instanceof DecideOperation)) return false
+    const [x, y] = [this.#transaction, other.#transaction]
+    if (x.cost !== y.cost || x.dryRun !== y.dryRun || x.costs !== null || y.costs !== null)
+      return false
+    if (x.holdId !== '' || y.holdId !== '') return false
+    if (this.#recordKey !== null || other.#recordKey !== null) return false
+    if (x.rules === y.rules) return true
+    return x.rules.length === y.rules.length && x.rules.every((rule, i) => rule === y.rules[i])
+  }
+
+  write(out: ArgumentWriter): void {
+    const transaction = this.#transaction
+    out.begin(transaction.dryRun ? LOOK : DECIDE, 0, 0, this.layouts.length)
+    if (transaction.holdId !== '') out.texts('one', transaction.holdId)
+    if (this.#recordKey !== null)
+      out.texts('two', fingerprintOf(transaction.idempotency!), describeTransaction(transaction))
+    for (let i = 0; i < this.layouts.length; i++)
+      out.push(out.rule(this.layouts[i]!), costOf(transaction, i))
+  }
+
+  read(reply: ScriptReply): boolean {
+    const letter = reply.letter()
+    if (letter === ALLOWED || letter === DENIED) {
+      const answer = this.#answer(reply, letter === ALLOWED)
+      if (this.#recordKey !== null && answer.allowed)
+        this.#parts.records.noteOwn(this.#recordKey, answer)
+      this.#settle(answer)
+      return true
+    }
+    reply.skip(this.layouts.map(({ limits }) => 1 + VERDICT_WIDTH * limits.length))
+    if (letter === OTHER_BOUNDS) return false
+    if (letter === REPLAYED) this.#settle(this.#replay(reply.record()))
+    else if (letter === CONFLICT) this.#refuse(new IdempotencyConflict())
+    else if (letter === IN_PROGRESS) this.#refuse(new IdempotencyInProgress())
+    else this.fail(new StoreFailure('store_refused', 'not_done'))
+    return true
+  }
+
+  #replay(record: Buffer): Answer {
+    return this.#parts.records.replay(this.#recordKey!, this.#transaction.idempotency!, record)
+  }
+
+  #settle(answer: Answer): void {
+    if (this.isOver) return this.#decided.late?.(answer)
+    this.isOver = true
+    this.#decided.resolve(answer)
+  }
+
+  #refuse(error: Error): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.#decided.reject(error)
+  }
+
+  protected failed(failure: StoreFailure): void {
+    this.#decided.reject(failure)
+  }
+
+  override askRowByRow(): boolean {
+    const { resolve, reject, rowByRow } = this.#decided
+    if (this.keys.length === 1 || rowByRow === undefined) return false
+    this.isOver = true
+    rowByRow(this.#transaction).then(resolve, reject)
+    return true
+  }
+
+  #answer(reply: ScriptReply, allowed: boolean): Answer {
+    const transaction = this.#transaction
+    const answer = Answer.open(transaction, reply.now, allowed)
+    const { numbers } = answer
+    const takes = allowed && !transaction.dryRun
+    let at = FIRST_VERDICT
+    let limit = 0
+    for (let i = 0; i < this.layouts.length; i++) {
+      const layout = this.layouts[i]!
+      const letter = reply.letter()
+      const cost = costOf(transaction, i)
+      const width = VERDICT_WIDTH * layout.limits.length
+      let taken = 0
+      if (letter === NUMBERS) {
+        taken = reply.number()
+        reply.numbers(width, numbers, at)
+      } else {
+        taken = computed(layout, letter, reply, { cost, takes }, numbers, at)
+        if (letter !== NOTHING) reply.textAt += layout.sumsAt
+        if (letter === SUMS) reply.textAt += 8 * layout.limits.length
+      }
+      this.#parts.lastSeen.record(answer, i, limit, taken, takes ? cost : 0)
+      at += width
+      limit += layout.limits.length
+    }
+    return answer
+  }
+}
+
+/** The verdicts for a row of buckets as it was found, into out[from…]; answers what was ever taken from it, this take included. */
+function computed(
+  layout: RuleLayout,
+  letter: number,
+  { texts, textAt: row, now }: ScriptReply,
+  { cost, takes }: { readonly cost: number; readonly takes: boolean },
+  out: number[],
+  from: number,
+): number {
+  let o = from
+  let taken = 0
+  const { limits, tatAt } = layout
+  const isThere = letter !== NOTHING
+  for (let j = 0; j < limits.length; j++) {
+    const { numbers } = limits[j]!
+    const at = row + tatAt[j]!
+    const t = isThere ? texts.readDoubleLE(at) : 0
+    const f = isThere && numbers.rest !== 0 ? texts.readDoubleLE(at + 8) : 0
+    decideTat(t, f, numbers, cost, now, out, o)
+    out[o + GIVEN_BACK] = 0
+    if (takes && out[o + STATUS] === YES) {
+      noteTake(cost, out, o)
+      if (letter === SUMS) out[o + GIVEN_BACK] = texts.readDoubleLE(row + layout.sumsAt + 8 * j)
+      taken = cost
+    }
+    o += VERDICT_WIDTH
+  }
+  return (isThere ? texts.readDoubleLE(row + layout.takenAt) : 0) + taken
+}

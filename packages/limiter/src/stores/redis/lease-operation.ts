@@ -1,0 +1,95 @@
+/** Reports of leases, and a request for another, for the script. */
+import { VERDICT_WIDTH } from '../../algorithms/verdict.js'
+import { Answer, FIRST_VERDICT } from '../answer.js'
+import type { LastSeenRows } from '../last-seen-rows.js'
+import type { LeaseAsk, LeaseReply } from '../leasing.js'
+import { StoreFailure } from '../store.js'
+import { plainTransaction } from '../transaction.js'
+import type { Addresses } from './addresses.js'
+import type { ArgumentWriter } from './arguments.js'
+import type { RuleLayout } from './rule-layout.js'
+import { LEASE, LEASE_REPLY_WIDTH, REPORT_WIDTH } from './script-codes.js'
+import { ScriptOperation } from './script-operation.js'
+import type { ScriptReply } from './script-reply.js'
+
+const ANSWERED = 0x31 // 1
+const OTHER_BOUNDS = 0x62 // b
+
+export class LeaseOperation extends ScriptOperation {
+  readonly keys: readonly string[]
+  readonly layouts: readonly RuleLayout[]
+  readonly #ask: LeaseAsk
+  readonly #lastSeen: LastSeenRows
+  readonly #answered: (reply: LeaseReply) => void
+  readonly #failed: (failure: StoreFailure) => void
+
+  constructor(
+    ask: LeaseAsk,
+    addresses: Addresses,
+    lastSeen: LastSeenRows,
+    answered: (reply: LeaseReply) => void,
+    failed: (failure: StoreFailure) => void,
+  ) {
+    const { rule, value, now, deadline } = ask
+    super(addresses.slotOfRow(rule.family, value), now, deadline)
+    this.keys = [addresses.rowKey(rule.family, value)]
+    this.layouts = [addresses.layoutOf(rule)]
+    this.#ask = ask
+    this.#lastSeen = lastSeen
+    this.#answered = answered
+    this.#failed = failed
+  }
+
+  get weight(): number {
+    return 4
+  }
+
+  override get canWait(): boolean {
+    return false
+  }
+
+  write(out: ArgumentWriter): void {
+    const { reports, want } = this.#ask
+    out.begin(LEASE, reports.length, want, 1 + (REPORT_WIDTH / 2) * reports.length)
+    out.push(out.rule(this.layouts[0]!), 0)
+    for (const { lease, spent, back } of reports)
+      out.push(lease.period, lease.birth, lease.run, lease.grantedAt, spent, back)
+  }
+
+  read(reply: ScriptReply): boolean {
+    const letter = reply.letter()
+    if (letter !== ANSWERED) {
+      reply.skip([0])
+      if (letter === OTHER_BOUNDS) return false
+      this.fail(new StoreFailure('store_refused', 'not_done'))
+      return true
+    }
+    reply.letter()
+    const { rule, value } = this.#ask
+    const said: number[] = []
+    reply.numbers(LEASE_REPLY_WIDTH, said, 0)
+    const [granted, period, birth, run, endsAt, out, taken] = said as [
+      granted: number,
+      period: number,
+      birth: number,
+      run: number,
+      endsAt: number,
+      out: number,
+      taken: number,
+    ]
+    const { now } = reply
+    const answer = Answer.open(plainTransaction([rule], [value], granted, now), now, true)
+    reply.numbers(VERDICT_WIDTH * rule.limits.length, answer.numbers, FIRST_VERDICT)
+    this.#lastSeen.record(answer, 0, 0, taken, granted)
+    const lease = { rule, value, grantedAt: now, endsAt, period, birth, run }
+    // Too late, the lease ends unspent: its taker was told that it was not granted.
+    if (this.isOver) return true
+    this.isOver = true
+    this.#answered({ granted, lease, out, answer })
+    return true
+  }
+
+  protected failed(failure: StoreFailure): void {
+    this.#failed(failure)
+  }
+}

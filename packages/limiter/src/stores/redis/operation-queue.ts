@@ -1,0 +1,117 @@
+/**
+ * Operations on their way to Redis. All of one turn of the event loop go in one call for each slot, in order, as
+ * many as a call may hold; in a slot that is on the move between nodes each goes alone.
+ */
+import type { Timers } from '../deadlines.js'
+import { StoreFailure } from '../store.js'
+import { isMoving, type ScriptCalls, type Unanswered } from './script-calls.js'
+import { MOST_IN_A_CALL, type ScriptOperation } from './script-operation.js'
+
+/** How long the rows of a slot that is on the move are asked for one by one. */
+const MOVING_MS = 1000
+/** Before a slot that is on the move is asked again. */
+const MOVING_PAUSE_MS = 10
+/** How often other calendar bounds may be needed. */
+const MOST_ASKS = 3
+/** Slots on the move that are remembered. */
+const MOST_MOVING = 1000
+
+interface Batch {
+  readonly operations: ScriptOperation[]
+  weight: number
+}
+
+export class OperationQueue implements Unanswered {
+  readonly #calls: ScriptCalls
+  readonly #timers: Timers
+  /** Creates the keys of an operation one by one. */
+  readonly #create: (operation: ScriptOperation) => Promise<unknown>
+  readonly #batches = new Map<number, Batch>()
+  readonly #movingUntil = new Map<number, number>()
+  #isScheduled = false
+
+  constructor(
+    calls: ScriptCalls,
+    timers: Timers,
+    create: (operation: ScriptOperation) => Promise<unknown>,
+  ) {
+    this.#calls = calls
+    this.#timers = timers
+    this.#create = create
+  }
+
+  push(operation: ScriptOperation): void {
+    const { slot, weight, deadline } = operation
+    if (this.#timers.now() >= deadline)
+      return operation.fail(new StoreFailure('store_timeout', 'not_done'))
+    if (this.isMoving(slot)) return this.#send([operation])
+    let batch = this.#batches.get(slot)
+    if (batch !== undefined && batch.weight + weight > MOST_IN_A_CALL) {
+      this.#send(batch.operations)
+      batch = undefined
+    }
+    if (batch === undefined) {
+      batch = { operations: [], weight: 0 }
+      this.#batches.set(slot, batch)
+    }
+    batch.operations.push(operation)
+    batch.weight += weight
+    if (batch.weight === MOST_IN_A_CALL) {
+      this.#batches.delete(slot)
+      this.#send(batch.operations)
+    } else if (!this.#isScheduled) {
+      this.#isScheduled = true
+      setImmediate(() => this.flush())
+    }
+  }
+
+  /** The slot's keys are on their way to another node. */
+  isMoving(slot: number): boolean {
+    return this.#movingUntil.size > 0 && (this.#movingUntil.get(slot) ?? 0) > this.#timers.now()
+  }
+
+  /** Sends what was pushed, without waiting for the end of the turn. */
+  flush(): void {
+    this.#isScheduled = false
+    const batches = [...this.#batches.values()]
+    this.#batches.clear()
+    for (const { operations } of batches) this.#send(operations)
+  }
+
+  #send(operations: readonly ScriptOperation[]): void {
+    this.#calls.run(operations, this)
+  }
+
+  again(operation: ScriptOperation): void {
+    if (operation.asks++ < MOST_ASKS) this.push(operation)
+    else operation.fail(new StoreFailure('store_refused', 'not_done'))
+  }
+
+  failed(operations: readonly ScriptOperation[], failure: StoreFailure): void {
+    const isMove = isMoving(failure)
+    if (isMove) this.#noteMove(operations[0]!.slot)
+    for (const operation of operations) {
+      const hasTime = this.#timers.now() + 2 * MOVING_PAUSE_MS < operation.deadline
+      if (isMove && hasTime && operation.canWait) this.#askMoving(operation, operations.length > 1)
+      else operation.fail(failure)
+    }
+  }
+
+  /** The slot is on the move, and nothing was done: with fewer keys it can be, or in a moment. */
+  #askMoving(operation: ScriptOperation, wasInBatch: boolean): void {
+    const again = () => this.#send([operation])
+    if (wasInBatch) return again()
+    if (operation.askRowByRow()) return
+    const hasBesides = operation.layouts.some(({ besides }) => besides.length > 0)
+    if (operation.keys.length === 1 && hasBesides && !operation.isCreated) {
+      // Once all of its keys are there, they are all where the slot moves to.
+      operation.isCreated = true
+      this.#create(operation).then(again, again)
+    } else setTimeout(again, MOVING_PAUSE_MS)
+  }
+
+  #noteMove(slot: number): void {
+    if (this.#movingUntil.size > MOST_MOVING) this.#movingUntil.clear()
+    this.#movingUntil.set(slot, this.#timers.now() + MOVING_MS)
+  }
+}

@@ -1,0 +1,79 @@
+/** Something that the script is asked about the rows of one slot: how it is written, and how its answer is read. */
+import type { StoreFailure } from '../store.js'
+import type { ArgumentWriter, Written } from './arguments.js'
+import type { RuleLayout } from './rule-layout.js'
+import type { ScriptReply } from './script-reply.js'
+
+/** A script of more would keep Redis for too long: transactions of one bucket rule, or fewer that weigh more. */
+export const MOST_IN_A_CALL = 64
+
+export abstract class ScriptOperation implements Written {
+  readonly slot: number
+  /** This instance's time when it was asked. */
+  readonly now: number
+  /** Milliseconds by the steady clock. */
+  readonly deadline: number
+  /** It was answered, or has failed. */
+  isOver = false
+  /** How often it was asked with other calendar bounds. */
+  asks = 0
+  /** Its keys were created, because their slot is on the move. */
+  isCreated = false
+
+  constructor(slot: number, now: number, deadline: number) {
+    this.slot = slot
+    this.now = now
+    this.deadline = deadline
+  }
+
+  /** The keys of its rows, and how they are laid out. */
+  abstract readonly keys: readonly string[]
+  abstract readonly layouts: readonly RuleLayout[]
+  /** What it costs Redis, from 1 to MOST_IN_A_CALL. */
+  abstract readonly weight: number
+
+  abstract write(out: ArgumentWriter): void
+
+  /** Reads what is said of it, which is next; false if it is to be asked again with other calendar bounds. */
+  abstract read(reply: ScriptReply): boolean
+
+  fail(failure: StoreFailure): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.failed(failure)
+  }
+
+  protected abstract failed(failure: StoreFailure): void
+
+  /** It says that this instance is there. */
+  get isBeat(): boolean {
+    return false
+  }
+
+  /** Whether it may be asked again while its slot is on the move, until its deadline. */
+  get canWait(): boolean {
+    return true
+  }
+
+  /** Its slot is on the move: it is asked for row by row instead, if it can be. */
+  askRowByRow(): boolean {
+    return false
+  }
+
+  get plainRule(): RuleLayout | null {
+    return null
+  }
+
+  asksTheSame(_other: Written): boolean {
+    return false
+  }
+
+  pushKeys(keys: string[]): void {
+    for (let i = 0; i < this.keys.length; i++) {
+      const key = this.keys[i]!
+      keys.push(key)
+      const besides = this.layouts[i]?.besides ?? []
+      for (let j = 0; j < besides.length; j++) keys.push(`${key}:${besides[j]!}`)
+    }
+  }
+}

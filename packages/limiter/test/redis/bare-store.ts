@@ -1,0 +1,20 @@
+/** A store over Redis by itself: nothing answers for it, and it decides by the time that it is told. */
+import type { Redis } from 'ioredis'
+import { Deadlines } from '../../src/stores/deadlines.js'
+import { LastSeenRows } from '../../src/stores/last-seen-rows.js'
+import { Keys } from '../../src/stores/redis/keys.js'
+import { redisPort } from '../../src/stores/redis/redis-client.js'
+import { RedisStore } from '../../src/stores/redis/redis-store.js'
+import { StoreClock } from '../../src/stores/redis/store-clock.js'
+
+/** `now`: microseconds. */
+export function bareStore(client: Redis, prefix: string, now: () => number): RedisStore {
+  return new RedisStore({
+    port: redisPort(client),
+    keys: new Keys(prefix),
+    clock: new StoreClock(now),
+    timers: new Deadlines(),
+    lastSeen: new LastSeenRows(),
+    deadlineMs: 10_000,
+  })
+}
