@@ -23,7 +23,7 @@ import {
   IdempotencyInProgress,
   type Store,
 } from './stores/store.js'
-import type { Moment, Transaction } from './stores/transaction.js'
+import type { Moment, Transaction, TransactionRest } from './stores/transaction.js'
 import { top, topLimit } from './top-limit.js'
 import { WarningMemory } from './warning-memory.js'
 
@@ -36,6 +36,8 @@ export class Decider {
   /** Scopes stay known when the rules forget them: a change of rules must not turn good requests into bad ones. */
   readonly #scopes: Set<string>
   readonly #clock: Clock
+  /** By when the store must answer; nothing where it answers at once. */
+  readonly #timing: Pick<TransactionRest, 'deadline'>
   readonly #asked = new CheckedRequest()
   readonly #warnings = new WarningMemory()
   /** Counts the changes of rules that were in force. */
@@ -48,6 +50,7 @@ export class Decider {
     this.store = store
     this.isSync = store.isSync === true
     this.#clock = clock
+    this.#timing = store.deadline === undefined ? {} : { deadline: () => this.#deadline() }
     this.#scopes = new Set()
     drain(this.use(rules))
   }
@@ -98,12 +101,10 @@ export class Decider {
   /** What a request would ask of the store, without asking. */
   prepare(request: Request): { transaction: Transaction; asked: CheckedRequest } {
     const asked = this.read(request)
-    const moment = this.moment()
-    const matched = this.rules.match(asked, moment.now)
-    return {
-      transaction: transactionOf({ ...request, dryRun: true }, asked, matched, moment),
-      asked,
-    }
+    const now = this.now()
+    const matched = this.rules.match(asked, now)
+    const dryRun = { ...request, dryRun: true }
+    return { transaction: transactionOf(dryRun, asked, matched, now, this.#timing), asked }
   }
 
   /** What has become of the rules of an earlier decision. */
@@ -115,14 +116,13 @@ export class Decider {
     const asked = this.read(request)
     if (request.signal !== undefined) request.signal.throwIfAborted()
     const rules = this.rules
-    const moment = this.moment()
-    const { now } = moment
+    const now = this.now()
     if (rules.hasLists) {
       const listed = this.#listed(asked, now)
       if (listed !== null) return listed
     }
     const matched = rules.match(asked, now)
-    const transaction = transactionOf(request, asked, matched, moment)
+    const transaction = transactionOf(request, asked, matched, now, this.#timing)
     if (matched.length === 0)
       return new DecisionRecord(Answer.open(transaction, now, true), -1, 0, 'normal', null)
     const answer =

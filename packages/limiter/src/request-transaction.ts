@@ -5,10 +5,9 @@ import { countedValue } from './rules/asked.js'
 import type { CompiledRule } from './rules/compiled-rule.js'
 import {
   type Idempotency,
-  type Moment,
   newTransaction,
-  plainTransaction,
   type Transaction,
+  type TransactionRest,
 } from './stores/transaction.js'
 
 /** The key's subject where a request names none. */
@@ -18,7 +17,8 @@ export function transactionOf(
   request: Request,
   asked: CheckedRequest,
   rules: readonly CompiledRule[],
-  { now, deadline }: Moment,
+  now: number,
+  timing: Pick<TransactionRest, 'deadline'>,
 ): Transaction {
   const { plan } = asked
   const cost = asked.cost === 0 ? plan.requestCost : asked.cost
@@ -40,23 +40,13 @@ export function transactionOf(
       })
   }
   const { idempotencyKey, dryRun } = request
-  const isPlain = !holds && costs === null && idempotencyKey === undefined && dryRun !== true
-  if (isPlain && deadline === Number.POSITIVE_INFINITY)
-    return plainTransaction(rules, values, cost, now)
+  if (!holds && costs === null && idempotencyKey === undefined && dryRun !== true)
+    return newTransaction(rules, values, cost, now, timing)
   const holdId = holds ? (request.holdId ?? newHoldId()) : ''
   const idempotency =
     idempotencyKey === undefined ? null : idempotencyOf(idempotencyKey, request, asked, rules, cost)
-  return newTransaction({
-    rules,
-    values,
-    cost,
-    costs,
-    dryRun: dryRun === true,
-    holdId,
-    idempotency,
-    now,
-    deadline,
-  })
+  const rest = { ...timing, costs, dryRun: dryRun === true, holdId, idempotency }
+  return newTransaction(rules, values, cost, now, rest)
 }
 
 export function newHoldId(): string {
@@ -97,5 +87,5 @@ function idempotencyOf(
 
 /** No rules: a block or an exemption has decided about this value. */
 export function listedTransaction(value: string, now: number): Transaction {
-  return plainTransaction([], [value], 0, now)
+  return newTransaction([], [value], 0, now)
 }

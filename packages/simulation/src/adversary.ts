@@ -111,7 +111,7 @@ export function torment(
   const time = () => world.now + ahead
 
   const transaction = (cost: number, dryRun: boolean): Transaction =>
-    newTransaction({ rules: [rule!], values: [VALUE], cost, dryRun, now: time() })
+    newTransaction([rule!], [VALUE], cost, time(), { dryRun })
   const decide = (cost: number, dryRun: boolean): Answer =>
     counters.decide(transaction(cost, dryRun), time())
   const left = (): number => {

@@ -36,7 +36,7 @@ import { Answer, FIRST_VERDICT } from '../../limiter/src/stores/answer.js'
 import type { LeaseAsk, LeaseReply, LeaseReport } from '../../limiter/src/stores/leasing.js'
 import { LogRing } from '../../limiter/src/stores/memory/log-ring.js'
 import type { Refund } from '../../limiter/src/stores/operation.js'
-import { costOf, plainTransaction, type Transaction } from '../../limiter/src/stores/transaction.js'
+import { costOf, newTransaction, type Transaction } from '../../limiter/src/stores/transaction.js'
 
 /** Where a bucket keeps the time of its last write. */
 const LAST = 3
@@ -111,7 +111,7 @@ export class Counters {
     for (const report of reports) if (this.hear(rule, report, row, now)) isChanged = true
     row.lease ??= newAccount(now)
     if (want > 0) this.setLead(rule, true)
-    const answer = Answer.open(plainTransaction([rule], [value], want, now), now, true)
+    const answer = Answer.open(newTransaction([rule], [value], want, now), now, true)
     const numbers = answer.numbers.fill(0, FIRST_VERDICT)
     const granted = this.#leasableOf(rule, row, want, now, numbers)
     const endsAt = granted > 0 ? this.grant(rule, row, granted, now, numbers) : 0

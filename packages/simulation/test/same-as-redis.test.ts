@@ -91,8 +91,7 @@ async function compare(seed: number): Promise<number> {
       const cost = random.pick([1, 1, 2, 5, 20])
       const dryRun = random.chance(0.1)
       const deadline = performance.now() + DEADLINE_MS
-      const asked = { rules: [rule], values: ['x'], cost, dryRun, now, deadline }
-      const transaction = newTransaction(asked)
+      const transaction = newTransaction([rule], ['x'], cost, now, { dryRun, deadline })
       const there = await store.decide(transaction)
       const here = counters.decide(transaction, now)
       expect(said(here), `decision at step ${step}`).toEqual(said(there))

@@ -170,6 +170,16 @@ export class Answer {
     this.numbers[at + GO_AT] = time
   }
 
+  /** Yes, at once, with so much left; takes are written apart. */
+  setYes(limit: number, difference: number, resetAt: number): void {
+    const { numbers } = this
+    const at = FIRST_VERDICT + limit * VERDICT_WIDTH
+    numbers[at + STATUS] = YES
+    numbers[at + REMAINING] = difference
+    numbers[at + RESET_AT] = resetAt
+    numbers[at + GO_AT] = numbers[DECIDED_AT]!
+  }
+
   isYes(limit: number): boolean {
     return this.status(limit) === YES
   }
@@ -247,11 +257,13 @@ export class Answer {
 
   /** What giving back needs to know, as another answer says it. */
   copyTake(limit: number, other: Answer, from: number): void {
+    const { numbers } = this
+    const { numbers: others } = other
     const at = FIRST_VERDICT + limit * VERDICT_WIDTH
     const otherAt = FIRST_VERDICT + from * VERDICT_WIDTH
-    this.numbers[at + MARK] = other.numbers[otherAt + MARK]!
-    this.numbers[at + MARK_REST] = other.numbers[otherAt + MARK_REST]!
-    this.numbers[at + GIVEN_BACK] = other.numbers[otherAt + GIVEN_BACK]!
+    numbers[at + MARK] = others[otherAt + MARK]!
+    numbers[at + MARK_REST] = others[otherAt + MARK_REST]!
+    numbers[at + GIVEN_BACK] = others[otherAt + GIVEN_BACK]!
   }
 
   givenBack(limit: number): number {

@@ -36,12 +36,22 @@ export interface Idempotency {
   readonly fingerprint: string
 }
 
-/** What must be said of a transaction; the rest is as most have it. */
-export type TransactionParts = Pick<Transaction, 'rules' | 'values' | 'cost' | 'now'> &
-  Partial<Transaction>
+/** What few transactions have, and by when one must be answered: a time, or what tells it when it is first needed. */
+export interface TransactionRest {
+  readonly costs?: readonly number[] | null
+  readonly dryRun?: boolean
+  readonly holdId?: string
+  readonly idempotency?: Idempotency | null
+  readonly isForeign?: boolean
+  readonly deadline?: number | (() => number)
+}
 
-/** Most over a store that answers at once: requests only, nothing held, nothing to replay. Small, because there is one a check. */
-class PlainTransaction implements Transaction {
+const NOTHING: TransactionRest = {}
+
+/** Most transactions: they take requests, hold nothing and replay nothing. Small, because each check makes one. */
+abstract class PlainTransaction implements Transaction {
+  abstract readonly deadline: number
+
   constructor(
     readonly rules: readonly CompiledRule[],
     readonly values: readonly string[],
@@ -68,59 +78,92 @@ class PlainTransaction implements Transaction {
   get isForeign(): boolean {
     return false
   }
+}
 
+/** For a store that answers at once. */
+class TimelessTransaction extends PlainTransaction {
   get deadline(): number {
     return Number.POSITIVE_INFINITY
   }
 }
 
+/** The deadline is found out when it is first needed: what is answered from memory needs none. */
+class TimedTransaction extends PlainTransaction {
+  #deadline: number | (() => number)
+
+  constructor(
+    rules: readonly CompiledRule[],
+    values: readonly string[],
+    cost: number,
+    now: number,
+    deadline: number | (() => number),
+  ) {
+    super(rules, values, cost, now)
+    this.#deadline = deadline
+  }
+
+  get deadline(): number {
+    if (typeof this.#deadline === 'function') this.#deadline = this.#deadline()
+    return this.#deadline
+  }
+}
+
 class FullTransaction implements Transaction {
-  readonly rules: readonly CompiledRule[]
-  readonly values: readonly string[]
-  readonly cost: number
   readonly costs: readonly number[] | null
   readonly dryRun: boolean
   readonly holdId: string
   readonly idempotency: Idempotency | null
   readonly isForeign: boolean
-  readonly now: number
   readonly deadline: number
 
-  constructor(parts: TransactionParts) {
-    this.rules = parts.rules
-    this.values = parts.values
-    this.cost = parts.cost
-    this.costs = parts.costs ?? null
-    this.dryRun = parts.dryRun ?? false
-    this.holdId = parts.holdId ?? ''
-    this.idempotency = parts.idempotency ?? null
-    this.isForeign = parts.isForeign ?? false
-    this.now = parts.now
-    this.deadline = parts.deadline ?? Number.POSITIVE_INFINITY
+  constructor(
+    readonly rules: readonly CompiledRule[],
+    readonly values: readonly string[],
+    readonly cost: number,
+    readonly now: number,
+    rest: TransactionRest,
+  ) {
+    const { deadline = Number.POSITIVE_INFINITY } = rest
+    this.costs = rest.costs ?? null
+    this.dryRun = rest.dryRun ?? false
+    this.holdId = rest.holdId ?? ''
+    this.idempotency = rest.idempotency ?? null
+    this.isForeign = rest.isForeign ?? false
+    this.deadline = typeof deadline === 'function' ? deadline() : deadline
   }
 }
 
-/** Takes `cost` from every rule, of a store that answers at once. */
-export function plainTransaction(
+/** Takes `cost` from every rule, unless there are costs in `rest`. Without a deadline the store answers at once. */
+export function newTransaction(
   rules: readonly CompiledRule[],
   values: readonly string[],
   cost: number,
   now: number,
+  rest: TransactionRest = NOTHING,
 ): Transaction {
-  return new PlainTransaction(rules, values, cost, now)
+  if (!isPlain(rest)) return new FullTransaction(rules, values, cost, now, rest)
+  return rest.deadline === undefined
+    ? new TimelessTransaction(rules, values, cost, now)
+    : new TimedTransaction(rules, values, cost, now, rest.deadline)
 }
 
-export function newTransaction(parts: TransactionParts): Transaction {
-  return new FullTransaction(parts)
+function isPlain({ costs, dryRun, holdId, idempotency, isForeign }: TransactionRest): boolean {
+  return !costs && !dryRun && !holdId && !idempotency && !isForeign
 }
 
 /** The same with some parts changed. */
-export function withParts(transaction: Transaction, parts: Partial<Transaction>): Transaction {
-  const { rules, values, cost, costs, dryRun, holdId, idempotency, isForeign } = transaction
-  const { now, deadline } = transaction
-  // The fields of a plain transaction are not all its own: they are named here.
-  const all = { rules, values, cost, costs, dryRun, holdId, idempotency, isForeign, now, deadline }
-  return new FullTransaction({ ...all, ...parts })
+export function withParts(
+  transaction: Transaction,
+  { rules, values, now, ...rest }: Partial<Transaction>,
+): Transaction {
+  const { costs, dryRun, holdId, idempotency, isForeign, deadline } = transaction
+  return newTransaction(
+    rules ?? transaction.rules,
+    values ?? transaction.values,
+    transaction.cost,
+    now ?? transaction.now,
+    { costs, dryRun, holdId, idempotency, isForeign, deadline, ...rest },
+  )
 }
 
 export function costOf(transaction: Transaction, rule: number): number {

@@ -10,7 +10,7 @@ import type { LeaseTime } from '../../src/stores/leased/lease-time.js'
 import type { LeaseAsk, LeaseReply, LeasingStore } from '../../src/stores/leasing.js'
 import type { Changed, Operation, Undone } from '../../src/stores/operation.js'
 import { type Awaitable, StoreFailure } from '../../src/stores/store.js'
-import { plainTransaction, type Transaction } from '../../src/stores/transaction.js'
+import { newTransaction, type Transaction } from '../../src/stores/transaction.js'
 
 const START = 1_700_000_000_000_000
 /** A lease's period and a row's birth, as the store counts them: any will do. */
@@ -143,7 +143,7 @@ export function answerOf(transaction: Transaction, status: number, say: Say, now
 
 /** What a lease is answered with. */
 export function answerAlone(rule: CompiledRule, value: string, say: Say, now: number): Answer {
-  return answerOf(plainTransaction([rule], [value], 1, now), YES, say, now)
+  return answerOf(newTransaction([rule], [value], 1, now), YES, say, now)
 }
 
 export class HandStore implements LeasingStore {

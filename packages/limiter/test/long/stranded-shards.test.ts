@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { ShardRules } from '../../src/stores/sharded/sharded-rule.js'
 import type { Store } from '../../src/stores/store.js'
-import { plainTransaction } from '../../src/stores/transaction.js'
+import { newTransaction } from '../../src/stores/transaction.js'
 import { seeded, type WorldOptions, worldOf } from '../shards/over-memory.js'
 
 const RATE = 4000
@@ -65,7 +65,7 @@ function onlyOne(inner: Store, instance: number): Store {
     decide: async (transaction) => {
       const { rules, values, cost, now } = transaction
       const ofShard = rules.map((rule) => shards.of(rule)!.shard(instance))
-      return (await inner.decide(plainTransaction(ofShard, values, cost, now))).as(transaction)
+      return (await inner.decide(newTransaction(ofShard, values, cost, now))).as(transaction)
     },
     change: (operations, moment) => inner.change(operations, moment),
     use: (rules) => inner.use(rules),

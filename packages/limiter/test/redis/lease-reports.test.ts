@@ -8,7 +8,7 @@ import type { CompiledRule } from '../../src/rules/compiled-rule.js'
 import type { Answer } from '../../src/stores/answer.js'
 import type { LeaseReply, LeaseReport } from '../../src/stores/leasing.js'
 import type { RedisStore } from '../../src/stores/redis/redis-store.js'
-import { plainTransaction } from '../../src/stores/transaction.js'
+import { newTransaction } from '../../src/stores/transaction.js'
 import { bareStore } from './bare-store.js'
 import { RedisServer, until } from './servers.js'
 
@@ -123,7 +123,7 @@ describe('variants of a rule, which share its row', () => {
   const [base, pro, log] = ['r', 'r@pro', 'r@log'].map((name) => variants.named(name)!)
 
   async function take(store: RedisStore, of: CompiledRule, cost: number): Promise<Answer> {
-    return store.decide(plainTransaction([of], ['x'], cost, now))
+    return store.decide(newTransaction([of], ['x'], cost, now))
   }
 
   it('do not refill what is leased of another while they are asked for themselves', async () => {

@@ -35,8 +35,9 @@ class GrantingStore extends MemoryStore implements LeasingStore {
     this.asks.push(ask)
     if (this.isAway) return failed(new StoreFailure('breaker_open', 'not_done'))
     const { rule, value, want, now } = ask
-    const parts = { rules: [rule], values: [value], cost: Math.max(1, want), dryRun: want === 0 }
-    const answer = this.decide(newTransaction({ ...parts, ...MOMENT }))
+    const rest = { dryRun: want === 0, deadline: MOMENT.deadline }
+    const asked = newTransaction([rule], [value], Math.max(1, want), MOMENT.now, rest)
+    const answer = this.decide(asked)
     const lease = { rule, value, grantedAt: now, endsAt: now, period: 0, birth: 0, run: 0 }
     answered({ granted: want, lease, out: want, answer })
   }

@@ -12,7 +12,7 @@ import type { LeaseAsk, LeaseReply, LeasingStore } from '../leasing.js'
 import type { Changed, Operation, Undone } from '../operation.js'
 import type { RemoteStore } from '../remote-store.js'
 import { type Awaitable, StoreFailure } from '../store.js'
-import { type Moment, plainTransaction, type Transaction } from '../transaction.js'
+import { type Moment, newTransaction, type Transaction } from '../transaction.js'
 import type { BreakerState } from './breaker.js'
 import { Heartbeat } from './heartbeat.js'
 import { Instances } from './instances.js'
@@ -122,7 +122,7 @@ export class GuardedStore implements LeasingStore {
     failed: (failure: StoreFailure) => void,
   ): void {
     const { rule, value, now, deadline } = ask
-    const transaction = plainTransaction([rule], [value], 0, now)
+    const transaction = newTransaction([rule], [value], 0, now)
     const refusal = this.#refusesLease(transaction)
     if (refusal !== null) return failed(new StoreFailure(refusal, 'not_done'))
     const owed = this.#local.owed(transaction)

@@ -5,7 +5,7 @@ import { createLimiter } from '../../create-limiter.js'
 import { RuleSet } from '../../rules/rule-set.js'
 import { Answer } from '../answer.js'
 import { LastSeenRows } from '../last-seen-rows.js'
-import { newTransaction, plainTransaction } from '../transaction.js'
+import { newTransaction } from '../transaction.js'
 import { Instances } from './instances.js'
 import { LocalFallback } from './local-fallback.js'
 
@@ -18,7 +18,7 @@ const OWING = [0, START, 0, NOT_NOW, -30, START + 40_000_000, START + 31_000_000
 
 function lastSeenOf(rules: RuleSet): LastSeenRows {
   const lastSeen = new LastSeenRows()
-  const asked = plainTransaction([rules.all[0]!], ['ada'], 1, START)
+  const asked = newTransaction([rules.all[0]!], ['ada'], 1, START)
   lastSeen.record(new Answer(asked, OWING), 0, 0, 40, 0)
   return lastSeen
 }
@@ -48,7 +48,7 @@ it('a dry run counts on from what was last seen, and keeps nothing of it', async
   expect(await limiter.peek({ subject: { user: 'eve' } })).toMatchObject({ used: 0, remaining: 10 })
   // What was used elsewhere is not this instance's to tell.
   const now = START + 4_000_000
-  const asked = newTransaction({ rules: [RULE!], values: ['ada'], cost: 1, dryRun: true, now })
+  const asked = newTransaction([RULE!], ['ada'], 1, now, { dryRun: true })
   expect(store.owed(asked)).toEqual([])
   expect(await limiter.check({ subject: { user: 'ada' } })).toMatchObject({ used: 7, remaining: 3 })
   expect(await limiter.peek({ subject: { user: 'ada' } })).toMatchObject({ used: 7, remaining: 3 })

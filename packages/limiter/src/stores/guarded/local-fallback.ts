@@ -180,8 +180,8 @@ export class LocalFallback implements Store {
     const scaled = row?.rule
     if (row === undefined || scaled === undefined || scaled === null || row.isTold) return []
     row.isTold = true
-    const look = { rules: [scaled], values: [value], cost: 1, dryRun: true, now }
-    const answer = this.#memory.decide(newTransaction(look))
+    const look = newTransaction([scaled], [value], 1, now, { dryRun: true })
+    const answer = this.#memory.decide(look)
     return rule.limits.flatMap((limit, j): Raise[] => {
       const other = scaled.limits.find(({ id }) => id === limit.id)
       if (other === undefined) return []

@@ -4,11 +4,10 @@
  */
 import { BUCKET, type LimitNumbers } from '../../algorithms/limit-numbers.js'
 import { span, spanned } from '../../algorithms/token-time.js'
-import { YES } from '../../algorithms/verdict.js'
 import type { CompiledRule } from '../../rules/compiled-rule.js'
 import type { Answer } from '../answer.js'
 import type { LeaseReply, LeaseReport } from '../leasing.js'
-import { plainTransaction, type Transaction } from '../transaction.js'
+import { newTransaction, type Transaction } from '../transaction.js'
 import { DenialMemory } from './denial-memory.js'
 import { Holding, type SentAt } from './holding.js'
 import type { Terms } from './leasable-rules.js'
@@ -67,7 +66,7 @@ export class LeasedRow {
     this.rule = rule
     this.value = value
     this.#terms = terms
-    this.#alone = plainTransaction([rule], [value], 1, 0)
+    this.#alone = newTransaction([rule], [value], 1, 0)
     this.#rate = new LocalRate(steady)
   }
 
@@ -239,10 +238,8 @@ export class LeasedRow {
     for (let j = 0; j < limits.length; j++) {
       const { numbers } = limits[j]!
       const limit = first + j
-      answer.setStatus(limit, YES)
-      answer.setDifference(limit, leftWith(seen.difference(j), unspent, numbers.burst))
-      answer.setResetAt(limit, Math.max(grant.resetAt(j), now))
-      answer.setGoAt(limit, now)
+      const left = leftWith(seen.difference(j), unspent, numbers.burst)
+      answer.setYes(limit, left, Math.max(grant.resetAt(j), now))
       answer.copyTake(limit, grant, j)
       // A shard's mark says which it is of: it stays as it was given.
       if (numbers.kind === BUCKET && lease.rule === this.rule)

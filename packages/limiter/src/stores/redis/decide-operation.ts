@@ -33,42 +33,51 @@ export interface DecideParts {
   readonly records: Records
 }
 
-/** Whom to tell. */
-export interface Decided {
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (error: unknown) => void
-  /** What was answered after it had failed. */
+/** What few decisions need. */
+export interface RareCases {
+  /** Called with what was answered after the operation had failed. */
   readonly late?: (answer: Answer) => void
   /** Asks for each row by itself, where the transaction's slot is on the move. */
   readonly rowByRow?: (transaction: Transaction) => Promise<Answer>
 }
 
 export class DecideOperation extends ScriptOperation {
-  readonly keys: readonly string[]
   readonly layouts: readonly RuleLayout[]
+  /** Rejects with a StoreFailure or an idempotency error. */
+  readonly answer: Promise<Answer>
+  #resolve!: (answer: Answer) => void
+  #reject!: (error: unknown) => void
   readonly #transaction: Transaction
   readonly #parts: DecideParts
-  readonly #decided: Decided
+  readonly #rare: RareCases | null
   /** Its idempotency record; null if it has none. */
   readonly #recordKey: string | null
 
-  constructor(transaction: Transaction, slot: number, parts: DecideParts, decided: Decided) {
+  constructor(
+    transaction: Transaction,
+    slot: number,
+    parts: DecideParts,
+    rare: RareCases | null = null,
+  ) {
     super(slot, transaction.now, transaction.deadline)
-    const { rules, values, idempotency, dryRun } = transaction
+    const { rules, idempotency, dryRun } = transaction
     const { addresses } = parts
-    const keys: string[] = []
     const layouts: RuleLayout[] = []
-    for (let i = 0; i < rules.length; i++) {
-      const rule = rules[i]!
-      layouts.push(addresses.layoutOf(rule))
-      keys.push(addresses.rowKey(rule.family, values[i]!))
-    }
-    this.keys = keys
+    for (let i = 0; i < rules.length; i++) layouts.push(addresses.layoutOf(rules[i]!))
     this.layouts = layouts
     this.#recordKey = idempotency === null || dryRun ? null : addresses.recordKey(idempotency)
     this.#transaction = transaction
     this.#parts = parts
-    this.#decided = decided
+    this.#rare = rare
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  get keys(): string[] {
+    const { rules, values } = this.#transaction
+    return rules.map(({ family }, i) => this.#parts.addresses.rowKey(family, values[i]!))
   }
 
   /** Many rules, a walk through a log, an entry for each place that is held. */
@@ -86,7 +95,10 @@ export class DecideOperation extends ScriptOperation {
 
   override pushKeys(keys: string[]): void {
     if (this.#recordKey !== null) keys.push(this.#recordKey)
-    super.pushKeys(keys)
+    const { rules, values } = this.#transaction
+    const { addresses } = this.#parts
+    for (let i = 0; i < rules.length; i++)
+      this.pushRow(keys, addresses.rowKey(rules[i]!.family, values[i]!), this.layouts[i]!)
   }
 
   override get plainRule(): RuleLayout | null {
@@ -139,26 +151,26 @@ export class DecideOperation extends ScriptOperation {
   }
 
   #settle(answer: Answer): void {
-    if (this.isOver) return this.#decided.late?.(answer)
+    if (this.isOver) return this.#rare?.late?.(answer)
     this.isOver = true
-    this.#decided.resolve(answer)
+    this.#resolve(answer)
   }
 
   #refuse(error: Error): void {
     if (this.isOver) return
     this.isOver = true
-    this.#decided.reject(error)
+    this.#reject(error)
   }
 
   protected failed(failure: StoreFailure): void {
-    this.#decided.reject(failure)
+    this.#reject(failure)
   }
 
   override askRowByRow(): boolean {
-    const { resolve, reject, rowByRow } = this.#decided
-    if (this.keys.length === 1 || rowByRow === undefined) return false
+    const rowByRow = this.#rare?.rowByRow
+    if (this.layouts.length === 1 || rowByRow === undefined) return false
     this.isOver = true
-    rowByRow(this.#transaction).then(resolve, reject)
+    rowByRow(this.#transaction).then(this.#resolve, this.#reject)
     return true
   }
 

@@ -4,7 +4,7 @@ import { Answer, FIRST_VERDICT } from '../answer.js'
 import type { LastSeenRows } from '../last-seen-rows.js'
 import type { LeaseAsk, LeaseReply } from '../leasing.js'
 import { StoreFailure } from '../store.js'
-import { plainTransaction } from '../transaction.js'
+import { newTransaction } from '../transaction.js'
 import type { Addresses } from './addresses.js'
 import type { ArgumentWriter } from './arguments.js'
 import type { RuleLayout } from './rule-layout.js'
@@ -78,7 +78,7 @@ export class LeaseOperation extends ScriptOperation {
       taken: number,
     ]
     const { now } = reply
-    const answer = Answer.open(plainTransaction([rule], [value], granted, now), now, true)
+    const answer = Answer.open(newTransaction([rule], [value], granted, now), now, true)
     reply.numbers(VERDICT_WIDTH * rule.limits.length, answer.numbers, FIRST_VERDICT)
     this.#lastSeen.record(answer, 0, 0, taken, granted)
     const lease = { rule, value, grantedAt: now, endsAt, period, birth, run }

@@ -41,9 +41,7 @@ export class OperationQueue implements Unanswered {
   }
 
   push(operation: ScriptOperation): void {
-    const { slot, weight, deadline } = operation
-    if (this.#timers.now() >= deadline)
-      return operation.fail(new StoreFailure('store_timeout', 'not_done'))
+    const { slot, weight } = operation
     if (this.isMoving(slot)) return this.#send([operation])
     let batch = this.#batches.get(slot)
     if (batch !== undefined && batch.weight + weight > MOST_IN_A_CALL) {
@@ -78,8 +76,14 @@ export class OperationQueue implements Unanswered {
     for (const { operations } of batches) this.#send(operations)
   }
 
+  /** What has no time left is not sent. */
   #send(operations: readonly ScriptOperation[]): void {
-    this.#calls.run(operations, this)
+    const now = this.#timers.now()
+    const inTime = operations.filter((operation) => operation.deadline > now)
+    if (inTime.length > 0) this.#calls.run(inTime, this)
+    if (inTime.length === operations.length) return
+    const failure = new StoreFailure('store_timeout', 'not_done')
+    for (const operation of operations) if (operation.deadline <= now) operation.fail(failure)
   }
 
   again(operation: ScriptOperation): void {

@@ -84,7 +84,7 @@ function recordedAnswer(record: Buffer, inForce: RuleSet): Answer {
   from += length
   const [remembered, values, cost, costs, holdId] = JSON.parse(text) as Description
   const rules = remembered.map((rule) => recall(rule, inForce))
-  const transaction = newTransaction({ rules, values, cost, costs, holdId, now, isForeign: true })
+  const transaction = newTransaction(rules, values, cost, now, { costs, holdId, isForeign: true })
   const { numbers } = Answer.open(transaction, now, true)
   let at = FIRST_VERDICT
   for (const { limits } of rules) {

@@ -18,7 +18,7 @@ import type { Moment, Transaction } from '../transaction.js'
 import { Addresses } from './addresses.js'
 import { type Change, ChangeOperation, changeOf, grouped, type Said } from './change-operation.js'
 import { ClusterDecider } from './cluster-decider.js'
-import { type Decided, DecideOperation } from './decide-operation.js'
+import { DecideOperation, type DecideParts } from './decide-operation.js'
 import type { Keys } from './keys.js'
 import { LeaseOperation } from './lease-operation.js'
 import { OperationQueue } from './operation-queue.js'
@@ -47,6 +47,7 @@ export class RedisStore implements RemoteStore {
   readonly #rules = new Map<string, RuleSet>()
   readonly #addresses: Addresses
   readonly #records: Records
+  readonly #decideParts: DecideParts
   readonly #calls: ScriptCalls
   readonly #queue: OperationQueue
   readonly #cluster: ClusterDecider | null
@@ -56,6 +57,8 @@ export class RedisStore implements RemoteStore {
     this.#parts = parts
     this.#addresses = new Addresses(keys, port.isCluster)
     this.#records = new Records(this.#rules)
+    const { lastSeen } = parts
+    this.#decideParts = { addresses: this.#addresses, records: this.#records, lastSeen }
     this.#calls = new ScriptCalls({ port, timers, clock })
     this.#queue = new OperationQueue(this.#calls, timers, (operation) => this.#create(operation))
     this.#cluster = port.isCluster ? this.#clusterDecider() : null
@@ -74,34 +77,32 @@ export class RedisStore implements RemoteStore {
 
   decide(transaction: Transaction): Promise<Answer> {
     if (this.#cluster !== null) return this.#cluster.decide(transaction)
-    return new Promise((resolve, reject) => this.#ask(transaction, 0, { resolve, reject }))
+    return this.#ask(new DecideOperation(transaction, 0, this.#decideParts))
   }
 
-  #ask(transaction: Transaction, slot: number, decided: Decided): void {
-    const { lastSeen } = this.#parts
-    const parts = { addresses: this.#addresses, records: this.#records, lastSeen }
-    this.#queue.push(new DecideOperation(transaction, slot, parts, decided))
+  #ask(operation: DecideOperation): Promise<Answer> {
+    this.#queue.push(operation)
+    return operation.answer
   }
 
   #clusterDecider(): ClusterDecider {
     const { lastSeen, deadlineMs } = this.#parts
     const addresses = this.#addresses
+    const parts = this.#decideParts
+    // A slot on the move: the rows are asked for one by one.
+    const moving = { rowByRow: (whole: Transaction) => this.#cluster!.decide(whole) }
+    // The whole has failed for want of this part, so what it took is given back.
+    const part = { late: (answer: Answer) => this.#giveBack(answer) }
     return new ClusterDecider({
       addresses,
       deadlineMs,
       records: this.#records,
       ofOneSlot: (transaction, slot) =>
-        new Promise((resolve, reject) => {
-          const rowByRow = (whole: Transaction) => this.#cluster!.decide(whole)
-          this.#ask(transaction, slot, { resolve, reject, rowByRow })
-        }),
-      ask: (part) =>
-        new Promise((resolve, reject) => {
-          const slot = addresses.slotOfRow(part.rules[0]!.family, part.values[0]!)
-          // The whole has failed for want of this: nobody knows what was taken.
-          const late = (answer: Answer) => this.#giveBack(answer)
-          this.#ask(part, slot, { resolve, reject, late })
-        }),
+        this.#ask(new DecideOperation(transaction, slot, parts, moving)),
+      ask: (transaction) => {
+        const slot = addresses.slotOfRow(transaction.rules[0]!.family, transaction.values[0]!)
+        return this.#ask(new DecideOperation(transaction, slot, parts, part))
+      },
       giveBack: (answer) => this.#giveBack(answer),
       record: (change, { now, deadline }) =>
         this.#change({ ...change, layout: null, items: [] }, { now, deadline }),

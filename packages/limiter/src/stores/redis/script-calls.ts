@@ -190,7 +190,8 @@ class RunningCall {
     if (this.#isTold) return
     this.#isTold = true
     const ms = this.#parts.timers.now() - this.#startedAt
-    this.#hear.ended({ ...this.#call, outcome, ms })
+    const { node, isBeat } = this.#call
+    this.#hear.ended({ node, isBeat, outcome, ms })
   }
 }
 

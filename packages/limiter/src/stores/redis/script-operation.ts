@@ -69,11 +69,14 @@ export abstract class ScriptOperation implements Written {
   }
 
   pushKeys(keys: string[]): void {
-    for (let i = 0; i < this.keys.length; i++) {
-      const key = this.keys[i]!
-      keys.push(key)
-      const besides = this.layouts[i]?.besides ?? []
-      for (let j = 0; j < besides.length; j++) keys.push(`${key}:${besides[j]!}`)
-    }
+    for (const [i, key] of this.keys.entries()) this.pushRow(keys, key, this.layouts[i] ?? null)
+  }
+
+  /** The key of a row, and those of what it keeps beside. */
+  protected pushRow(keys: string[], key: string, layout: RuleLayout | null): void {
+    keys.push(key)
+    if (layout === null) return
+    const { besides } = layout
+    for (let j = 0; j < besides.length; j++) keys.push(`${key}:${besides[j]!}`)
   }
 }

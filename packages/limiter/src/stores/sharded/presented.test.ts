@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { NOT_NOW, YES } from '../../algorithms/verdict.js'
 import { RuleSet } from '../../rules/rule-set.js'
 import { Answer } from '../answer.js'
-import { plainTransaction } from '../transaction.js'
+import { newTransaction } from '../transaction.js'
 import { LevelBook } from './level-book.js'
 import { presented } from './presented.js'
 import { ShardChooser } from './shard-choice.js'
@@ -18,7 +18,7 @@ it('a denial names its own time where the shard has said yes to somebody else me
   const chooser = new ShardChooser(rules, new LevelBook(), () => 0.5)
   const sharded = rules.of(rule!)!
   const choice = chooser.one(sharded, 'ada', 2, NOW)
-  const shards = plainTransaction([sharded.shard(choice.shard)], ['ada'], 2, NOW)
+  const shards = newTransaction([sharded.shard(choice.shard)], ['ada'], 2, NOW)
   const answer = (status: number, goAt: number) => {
     const answer = Answer.open(shards, NOW, status === YES)
     answer.setStatus(0, status)
@@ -31,6 +31,6 @@ it('a denial names its own time where the shard has said yes to somebody else me
   const denied = answer(NOT_NOW, NOW + 5000)
   chooser.note([choice], NOW, denied)
   chooser.note([choice], NOW, answer(YES, NOW))
-  const whole = plainTransaction([rule!], ['ada'], 2, NOW)
+  const whole = newTransaction([rule!], ['ada'], 2, NOW)
   expect(presented(denied, whole, [choice]).goAt(0)).toBe(NOW + 5000)
 })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { NOT_NOW } from '../../algorithms/verdict.js'
 import { RuleSet } from '../../rules/rule-set.js'
 import { Answer } from '../answer.js'
-import { plainTransaction } from '../transaction.js'
+import { newTransaction } from '../transaction.js'
 import { RowLevels } from './row-levels.js'
 import { ShardRules } from './sharded-rule.js'
 
@@ -14,7 +14,7 @@ const SECOND = 1_000_000
 function owing(limits: '40 per 40s' | '40 per 40s fixed' | '40 per 40s exact', resetAt: number) {
   const [rule] = RuleSet.compile({ rules: { r: { scope: 'user', limits, shards: 4 } } }).all
   const levels = new RowLevels(new ShardRules().of(rule!)!)
-  const denied = Answer.open(plainTransaction([rule!], ['ada'], 1, NOW), NOW, false)
+  const denied = Answer.open(newTransaction([rule!], ['ada'], 1, NOW), NOW, false)
   denied.setStatus(0, NOT_NOW)
   denied.setDifference(0, -5)
   denied.setResetAt(0, resetAt)

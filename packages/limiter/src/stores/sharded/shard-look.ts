@@ -41,9 +41,11 @@ export class ShardLook {
   shards(rule: ShardedRule, value: string, cost: number, moment: Moment): Promise<Answer[]> {
     const { now, deadline } = moment
     const choice = this.#chooser.one(rule, value, cost, now)
-    const asked = { values: [value], cost, dryRun: true, now, deadline }
     const shards = Array.from({ length: rule.count }, async (_, shard) => {
-      const look = newTransaction({ ...asked, rules: [rule.shard(shard)] })
+      const look = newTransaction([rule.shard(shard)], [value], cost, now, {
+        dryRun: true,
+        deadline,
+      })
       const answer = await this.#inner.decide(look)
       this.#chooser.note([{ ...choice, shard }], now, answer)
       return answer
