@@ -224,11 +224,11 @@ export function variableOf(name: string): string {
 }
 
 export function readSettings({ flags, environment, file, standards = {} }: Sources): Settings {
-  const content = fileContent(file)
+  const places = { flags, environment, content: fileContent(file), fileName: file?.name ?? '' }
   const stated = new Set<string>()
   const settings: Record<string, unknown> = { stated }
   for (const [name, entry] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
-    const found = statedIn(name, entry, flags, environment, content, file?.name ?? '')
+    const found = statedIn(name, entry, places)
     if (found !== undefined) stated.add(name)
     const standard = standardOf(name, standards) ?? entry.standard
     settings[camel(name)] = found === undefined ? standard : read(entry.kind, found)
@@ -246,13 +246,16 @@ interface Found {
   readonly value: string
 }
 
+/** Where a setting can be stated, the first that has it wins. */
+interface Places extends Pick<Sources, 'flags' | 'environment'> {
+  readonly content: Readonly<Record<string, unknown>>
+  readonly fileName: string
+}
+
 function statedIn(
   name: string,
   { also = [], isSecret = false }: Setting<unknown>,
-  flags: Sources['flags'],
-  environment: Sources['environment'],
-  content: Readonly<Record<string, unknown>>,
-  fileName: string,
+  { flags, environment, content, fileName }: Places,
 ): Found | undefined {
   const flag = flags[name]
   if (flag !== undefined && !isSecret) return { where: `--${name}`, value: String(flag) }

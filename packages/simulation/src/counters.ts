@@ -77,6 +77,13 @@ function copyLog(log: LogRing): LogRing {
   return copy
 }
 
+/** A rule's verdicts at that time, in `out` from `o` on. */
+interface Verdicts {
+  readonly now: number
+  readonly out: number[]
+  readonly o: number
+}
+
 export class Counters {
   rows = new Map<string, Row>()
   /** Which run of the server this is. */
@@ -89,7 +96,7 @@ export class Counters {
     const opened = rules.map((rule, i) => this.open(rule, values[i]!, now))
     let o = FIRST_VERDICT
     for (const [i, rule] of rules.entries()) {
-      this.#decide(rule, opened[i]!, costOf(transaction, i), now, out, o)
+      this.#decide(rule, opened[i]!, costOf(transaction, i), { now, out, o })
       if (!rule.shadow && !says(rule, out, o, YES)) answer.allowed = false
       o += rule.limits.length * VERDICT_WIDTH
     }
@@ -98,7 +105,7 @@ export class Counters {
     for (const [i, rule] of rules.entries()) {
       const row = opened[i]!
       row.birth = Math.min(row.birth, now)
-      this.#take(rule, row, costOf(transaction, i), now, out, o)
+      this.#take(rule, row, costOf(transaction, i), { now, out, o })
       this.#save(rule, values[i]!, row, now)
       o += rule.limits.length * VERDICT_WIDTH
     }
@@ -231,7 +238,7 @@ export class Counters {
     return endsAt
   }
 
-  #decide(rule: CompiledRule, row: Row, cost: number, now: number, out: number[], from: number) {
+  #decide(rule: CompiledRule, row: Row, cost: number, { now, out, o: from }: Verdicts) {
     let o = from
     let at = 0
     for (const [j, { numbers }] of rule.limits.entries()) {
@@ -244,7 +251,7 @@ export class Counters {
     }
   }
 
-  #take(rule: CompiledRule, row: Row, cost: number, now: number, out: number[], from: number) {
+  #take(rule: CompiledRule, row: Row, cost: number, { now, out, o: from }: Verdicts) {
     let o = from
     let at = 0
     for (const [j, { numbers }] of rule.limits.entries()) {

@@ -1,7 +1,13 @@
 /** Rules with everything computed that a decision needs, and the layout of their counters. */
 import { CONCURRENCY, type LimitNumbers } from '../algorithms/limit-numbers.js'
 import { boundariesAround } from '../limits/calendar.js'
-import { type CalendarUnit, type Limit, limitIdentity, numbersOf } from '../limits/limit.js'
+import {
+  type CalendarUnit,
+  type Limit,
+  limitIdentity,
+  numbersOf,
+  printLimit,
+} from '../limits/limit.js'
 import { splitFault } from '../limits/split.js'
 import type { Rule } from './rule.js'
 
@@ -214,11 +220,32 @@ export class CompiledRule {
     return variant
   }
 
+  /** Each limit as it is written in rules. */
+  get limitTexts(): string[] {
+    return this.limits.map(({ limit }) => printLimit(limit))
+  }
+
+  /** Of a shard the whole rule: an answer that is given again tells nothing of shards. `RuleSet.recall` reads it. */
+  get remembered(): RememberedRule {
+    const { name, family, scope, unit, shadow } = this
+    return [name, family.name, scope, unit, shadow, (this.whole ?? this).limitTexts]
+  }
+
   /** The same rule, enforced or in shadow as another of its variants is. */
   as({ shadow }: CompiledRule): CompiledRule {
     return shadow === this.shadow ? this : (this.rest ?? this)
   }
 }
+
+/** A rule in few words, for an answer that is given again when the rules may have changed. */
+export type RememberedRule = readonly [
+  name: string,
+  family: string,
+  scope: string,
+  unit: string,
+  shadow: boolean,
+  limits: readonly string[],
+]
 
 /** From 0 to 1, by rule and value alone: the same everywhere and always. */
 function lotOf(rule: string, value: string): number {

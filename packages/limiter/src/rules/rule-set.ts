@@ -5,11 +5,12 @@ import { drain, type Slices } from '../slices.js'
 import type { Asked } from './asked.js'
 import { assemble, type RuleSetParts } from './assembly.js'
 import { checkCosts } from './check-costs.js'
-import type { CompiledRule, Family } from './compiled-rule.js'
+import type { CompiledRule, Family, RememberedRule } from './compiled-rule.js'
 import type { RulesDocument } from './document.js'
 import { type Normalize, normalizeResource } from './normalize.js'
 import { type Combinations, combinationsOf } from './plan.js'
 import { readDocument } from './read-document.js'
+import { recall } from './remembered-rule.js'
 import { ResourcePlanner } from './resource-planner.js'
 import type { RuleBook } from './rule.js'
 import { select } from './select.js'
@@ -180,5 +181,10 @@ export class RuleSet {
       }
     }
     return found
+  }
+
+  /** A rule of an earlier answer: the one in force if it is still the same, else one like it that nothing else knows. */
+  recall(remembered: RememberedRule): CompiledRule {
+    return recall(remembered, this)
   }
 }

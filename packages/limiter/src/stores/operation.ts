@@ -1,6 +1,8 @@
 /** Changes of counters that are no decisions, each of one row, and what became of them. */
+import { CONCURRENCY } from '../algorithms/limit-numbers.js'
 import type { CompiledLimit, CompiledRule, Family } from '../rules/compiled-rule.js'
-import type { Take } from './answer.js'
+import type { Answer, Take } from './answer.js'
+import { costOf } from './transaction.js'
 
 /** One limit of a row, and by how much to change it. */
 interface OfLimit {
@@ -79,4 +81,22 @@ export function together(changed: readonly Changed[]): ChangedTogether {
   if (changed.includes('unknown')) return { undone: 'unknown', amounts }
   const isNothingDone = changed.length > 0 && changed.every((one) => one === 'not_done')
   return { undone: isNothingDone ? 'not_done' : null, amounts }
+}
+
+/** Gives back everything that an answer took. A hold that was only renewed lives on: its limit's `markRest` is 0. */
+export function givingBack(answer: Answer): Operation[] {
+  const { transaction, isDegraded: isLocal } = answer
+  const { holdId } = transaction
+  const operations: Operation[] = []
+  for (const one of answer.each()) {
+    if (!answer.wasTaken(one.index)) continue
+    const { rule, limit, value } = one
+    const take = answer.takeOf(one)
+    if (limit.numbers.kind !== CONCURRENCY) {
+      const amount = costOf(transaction, one.ruleIndex)
+      operations.push({ kind: 'refund', rule, limit, value, amount, take })
+    } else if (take.markRest !== 0)
+      operations.push({ kind: 'release', rule, value, holdId, isLocal })
+  }
+  return operations
 }

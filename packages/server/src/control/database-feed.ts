@@ -81,7 +81,7 @@ async function itemsOf(
   start: unknown,
 ): Promise<Item[]> {
   const [key, item] = [(row: Item) => row[order], (row: Item) => row]
-  return everyRow<Item, unknown, Item>(sql, text, first, start, key, item)
+  return everyRow<Item, unknown, Item>(sql, text, first, { start, key, item })
 }
 
 const LASTING = '(until IS NULL OR until > now())'

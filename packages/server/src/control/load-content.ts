@@ -6,14 +6,19 @@ import type { Row, Sql } from './database.js'
 
 const ROWS = 1000
 
-/** Every row of a query that ends with `> $2 … LIMIT $3`, by the key that it is ordered by, as `item` makes it. */
+/** How rows are read some at a time: before which key they start, each row's key, and what is made of it. */
+interface Paging<R, K, T> {
+  readonly start: K
+  readonly key: (row: R) => K
+  readonly item: (row: R) => T
+}
+
+/** Every row of a query that ends with `> $2 … LIMIT $3`, ordered by the key. */
 export async function everyRow<R extends Row, K, T>(
   sql: Sql,
   text: string,
   first: unknown,
-  start: K,
-  key: (row: R) => K,
-  item: (row: R) => T,
+  { start, key, item }: Paging<R, K, T>,
 ): Promise<T[]> {
   const all: T[] = []
   for (let after = start; ; ) {
@@ -56,9 +61,7 @@ export async function loadContent(sql: Sql, namespace: string): Promise<StoredCo
       `SELECT scope, value, tier, place FROM sluice.tiers
         WHERE namespace = $1 AND place > $2 ORDER BY place LIMIT $3`,
       namespace,
-      '',
-      ({ place }) => place,
-      (row) => row,
+      { start: '', key: ({ place }) => place, item: (row) => row },
     ),
     overrides: await loadOverrides(sql, namespace),
     exemptions: await loadList(sql, 'exemptions', namespace),
@@ -80,12 +83,14 @@ async function loadRules(sql: Sql, namespace: string): Promise<StoredRule[]> {
         least_burst, place, body, version, created_at, position FROM sluice.rules
       WHERE namespace = $1 AND position > $2 ORDER BY position LIMIT $3`,
     namespace,
-    0,
-    ({ position }) => position,
-    ({ position: _position, methods, ...row }) => ({
-      ...(row as unknown as StoredRule),
-      methods: methods?.split('|') ?? null,
-    }),
+    {
+      start: 0,
+      key: ({ position }) => position,
+      item: ({ position: _position, methods, ...row }) => ({
+        ...(row as unknown as StoredRule),
+        methods: methods?.split('|') ?? null,
+      }),
+    },
   )
 }
 
@@ -96,10 +101,12 @@ async function loadOverrides(sql: Sql, namespace: string): Promise<OverrideRow[]
       WHERE namespace = $1 AND (until IS NULL OR until > now()) AND place > $2
       ORDER BY place LIMIT $3`,
     namespace,
-    '',
-    ({ place }) => place,
-    ({ until, ...row }) =>
-      ({ ...row, until: until?.toISOString() ?? null }) as unknown as OverrideRow,
+    {
+      start: '',
+      key: ({ place }) => place,
+      item: ({ until, ...row }) =>
+        ({ ...row, until: until?.toISOString() ?? null }) as unknown as OverrideRow,
+    },
   )
 }
 
@@ -114,9 +121,12 @@ async function loadList(
     `SELECT id, scope, value, until, reason FROM sluice.${table}
       WHERE namespace = $1 AND (until IS NULL OR until > now()) AND id > $2 ORDER BY id LIMIT $3`,
     namespace,
-    NO_ID,
-    ({ id }) => id,
-    ({ until, ...row }) => ({ ...row, until: until?.toISOString() ?? null }) as unknown as Listed,
+    {
+      start: NO_ID,
+      key: ({ id }) => id,
+      item: ({ until, ...row }) =>
+        ({ ...row, until: until?.toISOString() ?? null }) as unknown as Listed,
+    },
   )
 }
 
@@ -130,8 +140,11 @@ async function loadCosts(sql: Sql, namespace: string): Promise<StoredContent['co
     `SELECT id, resource, methods, unit, cost, place FROM sluice.costs
       WHERE namespace = $1 AND id > $2 ORDER BY id LIMIT $3`,
     namespace,
-    NO_ID,
-    ({ id }) => id,
-    ({ methods, ...row }) => ({ ...row, methods: methods?.split('|') ?? null }) as unknown as Cost,
+    {
+      start: NO_ID,
+      key: ({ id }) => id,
+      item: ({ methods, ...row }) =>
+        ({ ...row, methods: methods?.split('|') ?? null }) as unknown as Cost,
+    },
   )
 }

@@ -97,51 +97,36 @@ export function* plannedChanges(
     ['block', blocks],
   ] as const
   const changes: PlannedChange[] = difference.settings ? [settingsChange(before, after)] : []
-  yield* changesOf(
-    changes,
-    'rule',
-    rules,
-    ({ name }) => name,
-    ({ body }) => limitsText(body),
-    ruleChange,
-  )
-  yield* changesOf(
-    changes,
-    'tier',
-    tiers,
-    ({ scope, value }) => `${scope}:${value}`,
-    ({ tier }) => tier,
-    carried,
-  )
-  yield* changesOf(
-    changes,
-    'override',
-    overrides,
-    ({ scope, value, rule }) => `${scope}:${value} ${rule}`,
-    ({ limits, until, reason }) =>
+  yield* changesOf(changes, 'rule', rules, {
+    name: ({ name }) => name,
+    text: ({ body }) => limitsText(body),
+    more: ruleChange,
+  })
+  yield* changesOf(changes, 'tier', tiers, {
+    name: ({ scope, value }) => `${scope}:${value}`,
+    text: ({ tier }) => tier,
+    more: carried,
+  })
+  yield* changesOf(changes, 'override', overrides, {
+    name: ({ scope, value, rule }) => `${scope}:${value} ${rule}`,
+    text: ({ limits, until, reason }) =>
       limits.join(', ') +
       (until === null ? '' : ` until ${until}`) +
       (reason === null ? '' : ` (${reason})`),
-    carried,
-  )
+    more: carried,
+  })
   for (const [what, list] of lists)
-    yield* changesOf(
-      changes,
-      what,
-      list,
-      ({ scope, value }) => `${scope}:${value}`,
-      ({ until, reason }) =>
+    yield* changesOf(changes, what, list, {
+      name: ({ scope, value }) => `${scope}:${value}`,
+      text: ({ until, reason }) =>
         [until === null ? 'always' : `until ${until}`, reason ?? ''].join(' ').trim(),
-      () => ({}),
-    )
-  yield* changesOf(
-    changes,
-    'cost',
-    costs,
-    (cost) => `${costKey(cost)} ${cost.unit}`,
-    ({ cost }) => String(cost),
-    () => ({}),
-  )
+      more: () => ({}),
+    })
+  yield* changesOf(changes, 'cost', costs, {
+    name: (cost) => `${costKey(cost)} ${cost.unit}`,
+    text: ({ cost }) => String(cost),
+    more: () => ({}),
+  })
   return changes
 }
 
@@ -150,13 +135,18 @@ type Said = Partial<Pick<PlannedChange, 'before' | 'after' | 'counters'>>
 /** The same row with other numbers. */
 const carried = (): Said => ({ counters: 'carry over' })
 
+/** How an item is named and printed, and what else a change of it says. */
+interface Telling<A, B> {
+  readonly name: (item: A) => string
+  readonly text: (item: A) => string
+  readonly more: (before: B, after: A) => Said
+}
+
 function* changesOf<B extends A, A>(
   changes: PlannedChange[],
   what: PlannedChange['what'],
   { added, removed, changed }: Difference<B, A>,
-  name: (item: A) => string,
-  text: (item: A) => string,
-  more: (before: B, after: A) => Said,
+  { name, text, more }: Telling<A, B>,
 ): Slices<void> {
   const say = (item: A, change: PlannedChange['change'], said: Said) =>
     changes.push({

@@ -2,9 +2,7 @@
  * Says regularly that this instance is there, and counts how many there are. While a node is not asked as usual,
  * each beat is a question whether it is back.
  */
-
 import type { RemoteStore } from '../remote-store.js'
-import type { Instances } from './instances.js'
 import type { NodesHealth } from './node-health.js'
 
 /** Milliseconds between two beats; and between two questions whether a node is back. */
@@ -63,5 +61,28 @@ export class Heartbeat {
 
   #ask(node: string): void {
     this.#store.beat(node).count.catch(() => {})
+  }
+}
+
+const REMEMBERED_MS = 60_000
+
+export class Instances {
+  readonly #configured: number
+  #seen: { readonly at: number; readonly count: number }[] = []
+
+  /** `configured`: how many, until they have been counted. */
+  constructor(configured: number) {
+    this.#configured = configured
+  }
+
+  saw(count: number): void {
+    const at = performance.now()
+    this.#seen = this.#seen.filter((each) => each.at > at - REMEMBERED_MS && each.count > count)
+    this.#seen.push({ at, count })
+  }
+
+  /** Kept as it was while nobody can be counted. */
+  get count(): number {
+    return Math.max(1, this.#seen[0]?.count ?? this.#configured)
   }
 }

@@ -6,7 +6,7 @@ import { RuleSet } from '../../rules/rule-set.js'
 import { Answer } from '../answer.js'
 import { LastSeenRows } from '../last-seen-rows.js'
 import { newTransaction } from '../transaction.js'
-import { Instances } from './instances.js'
+import { Instances } from './heartbeat.js'
 import { LocalFallback } from './local-fallback.js'
 
 const START_MS = 1_790_000_000_000

@@ -3,7 +3,6 @@
  * process's memory with this instance's fair part of the limit, starting at the last known level's part;
  * when the store is back, what was used here is told to it before the row is next asked for.
  */
-
 import { BUCKET } from '../../algorithms/limit-numbers.js'
 import { NOT_NOW, SHUT, UNCOUNTED } from '../../algorithms/verdict.js'
 import type { CompiledRule } from '../../rules/compiled-rule.js'
@@ -15,7 +14,7 @@ import { MemoryStore } from '../memory/memory-store.js'
 import type { Charge, Operation, Raise } from '../operation.js'
 import type { Store } from '../store.js'
 import { costOf, type Moment, newTransaction, type Transaction, withParts } from '../transaction.js'
-import type { Instances } from './instances.js'
+import type { Instances } from './heartbeat.js'
 import { ScaledRules } from './scaled-rules.js'
 
 /** Rows that are counted here at a time. */

@@ -191,7 +191,7 @@ export class DecideOperation extends ScriptOperation {
         taken = reply.number()
         reply.numbers(width, numbers, at)
       } else {
-        taken = computed(layout, letter, reply, { cost, takes }, numbers, at)
+        taken = this.#compute(i, letter, reply, answer, at)
         if (letter !== NOTHING) reply.textAt += layout.sumsAt
         if (letter === SUMS) reply.textAt += 8 * layout.limits.length
       }
@@ -201,34 +201,31 @@ export class DecideOperation extends ScriptOperation {
     }
     return answer
   }
-}
 
-/** The verdicts for a row of buckets as it was found, into out[from…]; answers what was ever taken from it, this take included. */
-function computed(
-  layout: RuleLayout,
-  letter: number,
-  { texts, textAt: row, now }: ScriptReply,
-  { cost, takes }: { readonly cost: number; readonly takes: boolean },
-  out: number[],
-  from: number,
-): number {
-  let o = from
-  let taken = 0
-  const { limits, tatAt } = layout
-  const isThere = letter !== NOTHING
-  for (let j = 0; j < limits.length; j++) {
-    const { numbers } = limits[j]!
-    const at = row + tatAt[j]!
-    const t = isThere ? texts.readDoubleLE(at) : 0
-    const f = isThere && numbers.rest !== 0 ? texts.readDoubleLE(at + 8) : 0
-    decideTat(t, f, numbers, cost, now, out, o)
-    out[o + GIVEN_BACK] = 0
-    if (takes && out[o + STATUS] === YES) {
-      noteTake(cost, out, o)
-      if (letter === SUMS) out[o + GIVEN_BACK] = texts.readDoubleLE(row + layout.sumsAt + 8 * j)
-      taken = cost
+  /** The verdicts for rule i, whose row of buckets is as it was found, from numbers[from] on; returns what was ever taken from the row, this take included. */
+  #compute(i: number, letter: number, reply: ScriptReply, answer: Answer, from: number): number {
+    const { texts, textAt: row, now } = reply
+    const { limits, tatAt, sumsAt, takenAt } = this.layouts[i]!
+    const { numbers: out, allowed } = answer
+    const cost = costOf(this.#transaction, i)
+    const takes = allowed && !this.#transaction.dryRun
+    const isThere = letter !== NOTHING
+    let o = from
+    let taken = 0
+    for (let j = 0; j < limits.length; j++) {
+      const { numbers } = limits[j]!
+      const at = row + tatAt[j]!
+      const t = isThere ? texts.readDoubleLE(at) : 0
+      const f = isThere && numbers.rest !== 0 ? texts.readDoubleLE(at + 8) : 0
+      decideTat(t, f, numbers, cost, now, out, o)
+      out[o + GIVEN_BACK] = 0
+      if (takes && out[o + STATUS] === YES) {
+        noteTake(cost, out, o)
+        if (letter === SUMS) out[o + GIVEN_BACK] = texts.readDoubleLE(row + sumsAt + 8 * j)
+        taken = cost
+      }
+      o += VERDICT_WIDTH
     }
-    o += VERDICT_WIDTH
+    return (isThere ? texts.readDoubleLE(row + takenAt) : 0) + taken
   }
-  return (isThere ? texts.readDoubleLE(row + layout.takenAt) : 0) + taken
 }

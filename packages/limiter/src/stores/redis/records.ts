@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { VERDICT_WIDTH } from '../../algorithms/verdict.js'
-import { type RememberedRule, recall, remember } from '../../rules/remembered-rule.js'
+import type { RememberedRule } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import { TwoGenerations } from '../../rules/two-generations.js'
 import { Answer, FIRST_VERDICT } from '../answer.js'
@@ -54,7 +54,13 @@ export function fingerprintOf({ fingerprint }: Idempotency): string {
 
 export function describeTransaction(transaction: Transaction): string {
   const { rules, values, cost, costs, holdId } = transaction
-  const description: Description = [rules.map(remember), values, cost, costs, holdId]
+  const description: Description = [
+    rules.map(({ remembered }) => remembered),
+    values,
+    cost,
+    costs,
+    holdId,
+  ]
   return JSON.stringify(description)
 }
 
@@ -83,7 +89,7 @@ function recordedAnswer(record: Buffer, inForce: RuleSet): Answer {
   const text = record.toString('utf8', from, from + length)
   from += length
   const [remembered, values, cost, costs, holdId] = JSON.parse(text) as Description
-  const rules = remembered.map((rule) => recall(rule, inForce))
+  const rules = remembered.map((rule) => inForce.recall(rule))
   const transaction = newTransaction(rules, values, cost, now, { costs, holdId, isForeign: true })
   const { numbers } = Answer.open(transaction, now, true)
   let at = FIRST_VERDICT

@@ -1,7 +1,7 @@
 /** What is remembered of shards is bounded; the rows that were asked for last stay. */
 import { describe, expect, it } from 'vitest'
 import { RuleSet } from '../../index.js'
-import { LevelBook } from './level-book.js'
+import { LevelBook } from './row-levels.js'
 import { ShardRules } from './sharded-rule.js'
 
 const rules = RuleSet.compile({ rules: { hot: { scope: 'user', limits: '100/s', shards: 10 } } })

@@ -5,7 +5,7 @@
 import type { Changed, Charge, Grant, Operation, Refund, Reset } from '../operation.js'
 import type { Awaitable, Store } from '../store.js'
 import type { Moment } from '../transaction.js'
-import type { ShardLook } from './shard-look.js'
+import type { ShardLook } from './shard-answers.js'
 import { readMark } from './shard-mark.js'
 import type { ShardRules } from './sharded-rule.js'
 

@@ -1,8 +1,7 @@
 /** Which shard a request takes from, for each of its rules that is in shards. */
 import type { Answer } from '../answer.js'
 import { costOf, type Transaction } from '../transaction.js'
-import type { LevelBook } from './level-book.js'
-import type { RowLevels } from './row-levels.js'
+import type { LevelBook, RowLevels } from './row-levels.js'
 import type { ShardedRule, ShardRules } from './sharded-rule.js'
 
 export interface ShardChoice {

@@ -2,7 +2,7 @@
 import type { CompiledRule } from '../../rules/compiled-rule.js'
 import type { LeaseAsk, LeaseReply, LeaseReport, LeasingStore } from '../leasing.js'
 import { StoreFailure } from '../store.js'
-import { presented, wholeOf } from './presented.js'
+import { presented, wholeOf } from './shard-answers.js'
 import type { ShardChooser } from './shard-choice.js'
 import type { ShardedRule } from './sharded-rule.js'
 
