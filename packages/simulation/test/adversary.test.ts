@@ -20,6 +20,9 @@ const HISTORIES = 12_000
 /** Of windows alone. */
 const WINDOW_HISTORIES = 5000
 const WINDOWS: readonly LimitsInput[] = ['30 per 2s fixed', '24/s sliding']
+/** Of a log alone, whose leases end long before their periods do. */
+const LOG_HISTORIES = 4000
+const LOGS: readonly LimitsInput[] = ['40 per 2s exact']
 
 /** The first history that admits too much, or null. */
 function search(
@@ -43,6 +46,10 @@ describe('leases of holders that do their worst', () => {
 
   it('never let more of a window through than the limit, while the clock steps', () => {
     expect(search(() => new Counters(), {}, WINDOWS, WINDOW_HISTORIES)).toBeNull()
+  }, 120_000)
+
+  it('never let more of a log through than the limit', () => {
+    expect(search(() => new Counters(), {}, LOGS, LOG_HISTORIES)).toBeNull()
   }, 120_000)
 
   it('let at most a quarter more through where a step back ends the window of a lease early', () => {

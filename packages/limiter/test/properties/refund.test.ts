@@ -104,6 +104,23 @@ describe('a refund by receipt', () => {
     )
   })
 
+  it('gives nothing of what time has repaid sooner because another take was given back', async () => {
+    await fc.assert(
+      fc.asyncProperty(buckets('token_bucket', 5n), fc.nat({ max: 100 }), async (spec, percent) => {
+        const world = new World(limitOf(spec), 1_780_000_000_000_000n)
+        const cost = 1n + ((spec.burst - 2n) * BigInt(percent)) / 100n
+        fc.pre(spec.burst >= 2n)
+        const first = world.check(cost)
+        const second = world.check(spec.burst - cost)
+        expect(await world.limiter.refund(first)).toEqual({ requests: Number(cost) })
+        world.now += ((spec.burst - cost) * spec.window) / spec.amount + 1n
+        expect(world.check(spec.burst).allowed).toBe(true)
+        expect(await world.limiter.refund(second)).toEqual({ requests: 0 })
+      }),
+      { numRuns: 300 },
+    )
+  })
+
   it('gives nothing for a dry run or a denial', async () => {
     await fc.assert(
       fc.asyncProperty(smallLimits(), async (spec) => {
