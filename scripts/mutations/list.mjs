@@ -416,7 +416,7 @@ export const MUTATIONS = [
   {
     name: 'an idempotency key answers another request',
     file: `${LUA}records.lua`,
-    find: "  if sub(known, 9, 8 + #fingerprint) ~= fingerprint then return 'c' end\n",
+    find: "  if sub(known, RECORD_TEXT_AT, RECORD_TEXT_AT - 1 + #fingerprint) ~= fingerprint then return 'c' end\n",
     replace: '',
     test: {
       file: `${T}redis/conformance.test.ts`,

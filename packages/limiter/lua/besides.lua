@@ -21,7 +21,7 @@ function Log:stamp(i)
 end
 function Log:cost(i)
   if i >= self.n then return 9007199254740991 end
-  return (read('<d', self:entry(i), 9))
+  return (read('<d', self:entry(i), DOUBLE + 1))
 end
 function Log:setCost(i, cost)
   call('LSET', self.key, i, pack('<dd', self:stamp(i), cost))

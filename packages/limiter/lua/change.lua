@@ -90,7 +90,7 @@ local function changeRow(code, at, text, items, key)
   end
   local said, dirty = {}, false
   for i = 1, items do
-    local item = at + 2 + ITEM_WIDTH * (i - 1)
+    local item = at + PAIR + ITEM_WIDTH * (i - 1)
     local limit = rule.limits[stream[item]]
     said[i] = ifChanged(w, limit, function() return changeLimit(code, w, besides, limit, item) end)
     if said[i] > 0 then dirty = true end
@@ -124,7 +124,7 @@ end
 local function changeRecord(code, name, text)
   local owner, life, fingerprint, body = unpack(ARGV, text, text + 3)
   local known = recordOf(name)
-  local mine = known and sub(known, 9) == '?' .. owner
+  local mine = known and sub(known, RECORD_TEXT_AT) == '?' .. owner
   if code == UNCLAIM then
     if mine then call('DEL', name) end
     return '1'

@@ -42,7 +42,7 @@ local function decidePlain(at, n, dry)
   local allowed, o, first, pair = true, 0, key, at
   for i = 1, n do
     local rule, cost = rules[stream[pair]], stream[pair + 1]
-    pair = pair + 2
+    pair = pair + PAIR
     if not rule.plain then key = first return false end
     key = key + 1
     local value, length, numbers = call('GET', KEYS[key]), rule.length, nil
@@ -51,8 +51,8 @@ local function decidePlain(at, n, dry)
       for p = FIXED + 1, rule.last do numbers[p] = 0 end
       value, sumsAt[i] = '', false
     elseif sub(value, 1, length) == rule.names and rule.sizes[#value] then
-      numbers = { read(rule.tats, value, length + 2) }
-      sumsAt[i] = sub(value, length + 2 + 8 * rule.last)
+      numbers = { read(rule.tats, value, length + NUMBERS_AT) }
+      sumsAt[i] = sub(value, length + NUMBERS_AT + DOUBLE * rule.last)
     else
       key = first
       return false
@@ -82,7 +82,7 @@ local function decidePlain(at, n, dry)
     for i = 1, n do
       local rule = rules[stream[pair]]
       saveTats(rule, opened[i], sumsAt[i], KEYS[first + i], stream[pair + 1], o)
-      o, pair = o + rule.count, pair + 2
+      o, pair = o + rule.count, pair + PAIR
     end
   end
   letters[said + 1] = allowed and '1' or '0'
@@ -111,7 +111,7 @@ local function passOver(code, at, n, two, first, problem)
   if code <= LOOK and two > 0 then key = key + 1 end
   letters[said + 1] = 'x'
   for i = 1, n do
-    local rule = rules[stream[at + 2 * i - 2]]
+    local rule = rules[stream[at + PAIR * (i - 1)]]
     key = key + 1
     for j = 1, rule and rule.count or 0 do if rule.limits[j].kind >= SLIDING_LOG then key = key + 1 end end
     texts[size + i], letters[said + 1 + i] = '', '-'
@@ -128,6 +128,6 @@ while at <= streamEnd do
     local done, problem = pcall(run, code, at, n, one, two)
     if not done then passOver(code, at, n, two, first, problem) end
   end
-  at = at + 2 * n
+  at = at + PAIR * n
 end
 return { stepped and -now or now, table.concat(letters), table.concat(texts), unpack(records) }

@@ -11,8 +11,8 @@ end
 
 -- What a record of somebody else's says to a request with this fingerprint.
 local function letterOf(known, fingerprint)
-  if sub(known, 9, 9) == '?' then return 'p' end
-  if sub(known, 9, 8 + #fingerprint) ~= fingerprint then return 'c' end
+  if sub(known, RECORD_TEXT_AT, RECORD_TEXT_AT) == '?' then return 'p' end
+  if sub(known, RECORD_TEXT_AT, RECORD_TEXT_AT - 1 + #fingerprint) ~= fingerprint then return 'c' end
   records[#records + 1] = known
   return 'r'
 end

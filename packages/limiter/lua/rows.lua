@@ -69,7 +69,9 @@ local function open(rule, value)
   end
   w.found = true
   local p, places, hasBucket = 0, {}, false
-  w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, #text + 4)
+  -- The text with what encloses it: 1 and a semicolon.
+  local length = #text + 2
+  w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, length + NUMBERS_AT)
   for name in gmatch(text, '[^,]+') do
     local bare, amount = match(name, '^([^=]+)=?(%d*)$')
     amount = tonumber(amount)
@@ -92,7 +94,7 @@ local function open(rule, value)
     end
     places[#places + 1] = j or 0
   end
-  local mark = sub(value, #text + 3, #text + 3)
+  local mark = sub(value, length + MARK_AT, length + MARK_AT)
   if mark ~= '-' then
     local all = { read('<' .. rep('d', #places), value, p) }
     for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end

@@ -41,10 +41,19 @@ local WRITTEN = 3
 local TAKEN = 4
 local FIXED = 4
 
+-- A row's text is the names of its columns; behind it come a mark and the numbers, each of DOUBLE bytes.
+local MARK_AT = 1
+local NUMBERS_AT = 2
+local DOUBLE = 8
+-- Where an idempotency record goes on after its end.
+local RECORD_TEXT_AT = 9
+-- Numbers of a pair.
+local PAIR = 2
+
 -- Whether a row was found that was written by a clock that has since stepped back.
 local stepped = false
 
-local streamEnd = #ARGV[1] / 8
+local streamEnd = #ARGV[1] / DOUBLE
 local stream = { read('<' .. rep('d', streamEnd), ARGV[1]) }
 -- Tests pass the time in; otherwise it is the server's.
 local now = stream[1]
@@ -58,7 +67,7 @@ end
 local rules = {}
 for i = 1, stream[2] do
   local numbers, names = ARGV[2 * i], ARGV[2 * i + 1]
-  local n = { read('<' .. rep('d', #numbers / 8), numbers) }
+  local n = { read('<' .. rep('d', #numbers / DOUBLE), numbers) }
   local shadow, count, plain = unpack(n, 1, 3)
   local limits, p, place, at = {}, 4, FIXED + 1, 0
   for j = 1, count do
@@ -78,8 +87,11 @@ for i = 1, stream[2] do
   end
   rules[i] = {
     limits = limits, count = count, shadow = shadow == 1, plain = plain == 1, names = names, length = #names,
-    sizes = { [#names + 1 + 8 * (place - 1)] = true, [#names + 1 + 8 * (place - 1 + count)] = true },
-    width = at, last = place - 1, tats = '<' .. rep('d', place - 1), after = tostring(#names + 1),
+    sizes = {
+      [#names + MARK_AT + DOUBLE * (place - 1)] = true,
+      [#names + MARK_AT + DOUBLE * (place - 1 + count)] = true,
+    },
+    width = at, last = place - 1, tats = '<' .. rep('d', place - 1), after = tostring(#names + MARK_AT),
   }
 end
 

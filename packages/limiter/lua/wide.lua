@@ -37,7 +37,7 @@ local function decideWide(at, n, dry, hold, key)
   local allowed, other, o, pair = true, false, 0, at
   for i = 1, n do
     local rule, cost = rules[stream[pair]], stream[pair + 1]
-    pair = pair + 2
+    pair = pair + PAIR
     keysAt[i] = key + 1
     local w = open(rule, call('GET', KEYS[key + 1]))
     local besides
@@ -60,7 +60,7 @@ local function decideWide(at, n, dry, hold, key)
   o, pair = 0, at
   for i = 1, n do
     local rule, cost, rowKey = rules[stream[pair]], stream[pair + 1], KEYS[keysAt[i]]
-    pair = pair + 2
+    pair = pair + PAIR
     if other or dry then
       -- Nothing is written.
     elseif allowed then
@@ -129,7 +129,7 @@ local function leaseOne(at, reports, want, key)
   end
   local dirty = false
   for i = 0, reports - 1 do
-    if hear(rule, w, besides, at + 2 + REPORT_WIDTH * i) then dirty = true end
+    if hear(rule, w, besides, at + PAIR + REPORT_WIDTH * i) then dirty = true end
   end
   local ends = 0
   for i = 1, rule.count * VERDICT_WIDTH do out[i] = 0 end
@@ -172,7 +172,7 @@ local function decideOnce(at, n, hold, once, key)
     for i = 1, n do
       local _
       texts[size + i], letters[said + 1 + i] = '', '-'
-      _, key = besidesOf(rules[stream[at + 2 * i - 2]], { row = {} }, key + 1)
+      _, key = besidesOf(rules[stream[at + PAIR * (i - 1)]], { row = {} }, key + 1)
     end
     letters[said + 1] = letterOf(known, fingerprint)
     return key

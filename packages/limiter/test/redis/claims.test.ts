@@ -71,7 +71,7 @@ it('whoever finds another record when it confirms answers by that, and gives bac
   const keys = new Keys('sluice')
   const key = keys.record(keys.tag('default', 'org', subject.org), 'same')
   const recorded = await first.check(request)
-  const record = await (home.admin as Redis).getBuffer(key)
+  const record = await home.admin.getBuffer(key)
   expect(record).not.toBeNull()
   await home.admin.del(key)
   away.pause()

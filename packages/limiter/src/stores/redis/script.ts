@@ -198,7 +198,10 @@ limits[j] = limit
 end
 rules[i] = {
 limits = limits, count = count, shadow = shadow == 1, plain = plain == 1, names = names, length = #names,
-sizes = { [#names + 1 + 8 * (place - 1)] = true, [#names + 1 + 8 * (place - 1 + count)] = true },
+sizes = {
+[#names + 1 + 8 * (place - 1)] = true,
+[#names + 1 + 8 * (place - 1 + count)] = true,
+},
 width = at, last = place - 1, tats = '<' .. rep('d', place - 1), after = tostring(#names + 1),
 }
 end
@@ -1220,7 +1223,8 @@ return w
 end
 w.found = true
 local p, places, hasBucket = 0, {}, false
-w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, #text + 4)
+local length = #text + 2
+w.expires, w.birth, w.last, w.taken, p = read('<dddd', value, length + 2)
 for name in gmatch(text, '[^,]+') do
 local bare, amount = match(name, '^([^=]+)=?(%d*)$')
 amount = tonumber(amount)
@@ -1243,7 +1247,7 @@ extras[#extras + 1] =
 end
 places[#places + 1] = j or 0
 end
-local mark = sub(value, #text + 3, #text + 3)
+local mark = sub(value, length + 1, length + 1)
 if mark ~= '-' then
 local all = { read('<' .. rep('d', #places), value, p) }
 for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
@@ -1333,7 +1337,7 @@ return (read('<d', self:entry(i)))
 end
 function Log:cost(i)
 if i >= self.n then return 9007199254740991 end
-return (read('<d', self:entry(i), 9))
+return (read('<d', self:entry(i), 8 + 1))
 end
 function Log:setCost(i, cost)
 call('LSET', self.key, i, pack('<dd', self:stamp(i), cost))
@@ -1453,7 +1457,7 @@ return ends > now and ends <= now + 300000000 + 60000000 and known
 end
 local function letterOf(known, fingerprint)
 if sub(known, 9, 9) == '?' then return 'p' end
-if sub(known, 9, 8 + #fingerprint) ~= fingerprint then return 'c' end
+if sub(known, 9, 9 - 1 + #fingerprint) ~= fingerprint then return 'c' end
 records[#records + 1] = known
 return 'r'
 end
@@ -2218,7 +2222,7 @@ if known then
 for i = 1, n do
 local _
 texts[size + i], letters[said + 1 + i] = '', '-'
-_, key = besidesOf(rules[stream[at + 2 * i - 2]], { row = {} }, key + 1)
+_, key = besidesOf(rules[stream[at + 2 * (i - 1)]], { row = {} }, key + 1)
 end
 letters[said + 1] = letterOf(known, fingerprint)
 return key
@@ -2340,7 +2344,7 @@ key = first
 if code <= 1 and two > 0 then key = key + 1 end
 letters[said + 1] = 'x'
 for i = 1, n do
-local rule = rules[stream[at + 2 * i - 2]]
+local rule = rules[stream[at + 2 * (i - 1)]]
 key = key + 1
 for j = 1, rule and rule.count or 0 do if rule.limits[j].kind >= 3 then key = key + 1 end end
 texts[size + i], letters[said + 1 + i] = '', '-'
