@@ -112,6 +112,7 @@ module.exports = {
       'nesting',
     ]),
     serverOnly('usage is counted, carried and stored', 'usage/', [
+      'heaviest-rows',
       'usage/',
       'control/database',
       'control/partitions',
@@ -133,7 +134,7 @@ module.exports = {
       'error-codes',
       'tenants',
     ]),
-    serverOnly('hot rows are found among decisions', 'hot/', ['hot/']),
+    serverOnly('hot rows are found among decisions', 'hot/', ['hot/', 'heaviest-rows']),
     serverOnly('transports know decisions and their own bytes', 'transports/', [
       'transports/',
       'http/',
