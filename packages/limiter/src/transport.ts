@@ -18,6 +18,7 @@ export {
   readUnits,
   wholeNumber,
 } from './request.js'
+export { ByRule } from './rules/by-rule.js'
 export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
 export {
   DOCUMENT_PARTS,

@@ -3,6 +3,7 @@ import { CONCURRENCY, type LimitNumbers } from '../algorithms/limit-numbers.js'
 import { boundariesAround } from '../limits/calendar.js'
 import { type CalendarUnit, type Limit, limitIdentity, numbersOf } from '../limits/limit.js'
 import { splitFault } from '../limits/split.js'
+import { type DenseNumber, familyNumbers, ruleNumbers } from './dense-number.js'
 import type { Rule } from './rule.js'
 
 /** The windows of one calendar unit in one zone, around the time last asked for. */
@@ -104,6 +105,7 @@ export class Family {
   /** Left for the store that serves this family: whose it is, and where its rows are. */
   owner: unknown = null
   rows: unknown = null
+  private dense: DenseNumber | null = null
 
   constructor(namespace: string, scope: string, name: string, shards = 1, shard = -1) {
     this.namespace = namespace
@@ -112,6 +114,17 @@ export class Family {
     this.shards = shards
     this.shard = shard
     this.key = `${namespace}|${scope}|${name}${shard < 0 ? '' : `#${shard}`}`
+  }
+
+  /** A small integer that no other family has, but the one that this one replaces. */
+  get number(): number {
+    this.dense ??= familyNumbers.draw()
+    return this.dense.value
+  }
+
+  /** This family replaces one of the same key, and gets its number if it has none yet. */
+  succeed(before: Family): void {
+    this.dense ??= before.dense
   }
 
   override(value: string, compiled: CompiledRule): void {
@@ -157,6 +170,7 @@ export class CompiledRule {
   readonly rest: CompiledRule | null
   /** Of a shard: the rule that it is a part of. */
   whole: CompiledRule | null = null
+  private dense: DenseNumber | null = null
 
   constructor(
     rule: Rule,
@@ -192,6 +206,19 @@ export class CompiledRule {
     this.hasHolds = this.limits.some((limit) => limit.numbers.kind === CONCURRENCY)
     const isPartial = !shadow && rule.rollout < 100
     this.rest = isPartial ? new CompiledRule(rule, family, override, true) : null
+  }
+
+  /** A small integer that no other rule has, but the one that this one replaces. Overrides have their own. */
+  get number(): number {
+    this.dense ??= ruleNumbers.draw()
+    return this.dense.value
+  }
+
+  /** This rule replaces one of the same name, and gets its number if it has none yet. */
+  succeed(before: CompiledRule): void {
+    this.dense ??= before.dense
+    if (this.family.key === before.family.key) this.family.succeed(before.family)
+    if (this.rest !== null && before.rest !== null) this.rest.succeed(before.rest)
   }
 
   /** Its rows are in shards: each limit can be divided over them. */

@@ -74,11 +74,6 @@ export class HotRows {
   readonly #rules = new Map<string, RowRule>()
   /** Decisions that were looked at, by namespace. */
   readonly #decisions = new Map<string, { count: number }>()
-  /** The rules and the namespace of the last decision. */
-  readonly #lastRules: CompiledRule[] = []
-  readonly #lastRows: RowRule[] = []
-  #lastNamespace = ''
-  #lastDecisions = { count: 0 }
   readonly #now: () => number
   #chance: number
   #skip = 1
@@ -109,34 +104,26 @@ export class HotRows {
   }
 
   #look(decision: Decided, namespace: string, isAsked: boolean): void {
-    if (namespace !== this.#lastNamespace) this.#findDecisions(namespace)
-    this.#lastDecisions.count++
+    const decisions = this.#decisions.get(namespace)
+    if (decisions === undefined) this.#decisions.set(namespace, { count: 1 })
+    else decisions.count++
     const table = this.#table
     const { rules, values } = decision.transaction
     const deniedBy = decision.allowed ? -1 : decision.topRule
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]!
-      if (rule !== this.#lastRules[i]) this.#findRule(rule, i)
-      const place = table.count(this.#lastRows[i]!, values[i]!)
+      const counted = this.#rules.get(rule.family.key) ?? this.#newRule(rule)
+      counted.variant = rule.name
+      const place = table.count(counted, values[i]!)
       if (isAsked) table.amount[place]!++
       if (deniedBy === i) table.denied[place]!++
     }
   }
 
-  #findDecisions(namespace: string): void {
-    const known = this.#decisions.get(namespace) ?? { count: 0 }
-    this.#decisions.set(namespace, known)
-    this.#lastNamespace = namespace
-    this.#lastDecisions = known
-  }
-
-  #findRule(rule: CompiledRule, i: number): void {
-    const { key, namespace, name, scope } = rule.family
-    const known = this.#rules.get(key) ?? new RowRule(namespace, name, scope)
-    known.variant = rule.name
-    this.#rules.set(key, known)
-    this.#lastRules[i] = rule
-    this.#lastRows[i] = known
+  #newRule({ family: { key, namespace, name, scope } }: CompiledRule): RowRule {
+    const counted = new RowRule(namespace, name, scope)
+    this.#rules.set(key, counted)
+    return counted
   }
 
   /** To be called every few seconds: what was counted long ago counts less. */
@@ -159,9 +146,6 @@ export class HotRows {
     for (const [key, { places }] of this.#rules) if (places.size === 0) this.#rules.delete(key)
     for (const [namespace, { count }] of this.#decisions)
       if (count < 0.5) this.#decisions.delete(namespace)
-    this.#lastRules.length = 0
-    this.#lastRows.length = 0
-    this.#lastNamespace = ''
   }
 
   /** The time that rates are of, in seconds: what is long ago counts less. */

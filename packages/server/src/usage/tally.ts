@@ -8,7 +8,7 @@
  * Hot code: a known subject costs two lookups and two additions, and allocates nothing.
  */
 import type { Request } from '@sluice/limiter'
-import type { CompiledRule, DecisionRecord } from '@sluice/limiter/transport'
+import { ByRule, type CompiledRule, type DecisionRecord } from '@sluice/limiter/transport'
 import { CountedRule, HeaviestRows, ownText } from '../heaviest-rows.js'
 import type { RuleCount, SubjectCount, UsageCounts } from './batch.js'
 import { ViolationTally } from './violation-tally.js'
@@ -39,13 +39,10 @@ export class Tally {
   readonly #rows: HeaviestRows<RuleTally>
   readonly #names: number
   readonly #violations: ViolationTally
-  #rules = new Map<CompiledRule, RuleTally>()
+  readonly #rules = new ByRule<RuleTally>()
   #byName = new Map<string, RuleTally>()
   #blocked = new Map<string, Map<string, RuleTally>>()
   #all: RuleTally[] = []
-  /** The rules of the last decision, by their places in it. */
-  #lastRules: (CompiledRule | null)[] = []
-  #lastTallies: RuleTally[] = []
   #decisions = 0
   #from: number
 
@@ -71,7 +68,7 @@ export class Tally {
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]!
       if (!rule.shadow) {
-        const place = counted.count(this.#tallyOf(rule, i), values[i]!)
+        const place = counted.count(this.#tallyOf(rule), values[i]!)
         if (answer.isYes(limit)) counted.amount[place]! += costs === null ? cost : costs[i]!
         isCounted = true
       }
@@ -85,34 +82,16 @@ export class Tally {
     const { rules, values } = transaction
     const rule = rules[topRule]
     const tally =
-      rule === undefined
-        ? this.#blockedOf(namespace, decision.scope ?? '')
-        : this.#tallyOf(rule, topRule)
+      rule === undefined ? this.#blockedOf(namespace, decision.scope ?? '') : this.#tallyOf(rule)
     const value = values[Math.max(0, topRule)]!
     const place = this.#rows.count(tally, value)
     this.#rows.denied[place]!++
     this.#decisions++
-    const reason = decision.reason ?? 'limited'
-    this.#violations.note(
-      tally,
-      decision.topLimit,
-      reason,
-      value,
-      request.resource,
-      decision.decidedAt,
-    )
+    this.#violations.note(tally, rule, decision, value, request.resource)
   }
 
-  #tallyOf(rule: CompiledRule, i: number): RuleTally {
-    if (this.#lastRules[i] === rule) return this.#lastTallies[i]!
-    let tally = this.#rules.get(rule)
-    if (tally === undefined) {
-      tally = this.#tallyNamed(rule)
-      this.#rules.set(rule, tally)
-    }
-    this.#lastRules[i] = rule
-    this.#lastTallies[i] = tally
-    return tally
+  #tallyOf(rule: CompiledRule): RuleTally {
+    return this.#rules.get(rule) ?? this.#rules.set(rule, this.#tallyNamed(rule))
   }
 
   /** Overrides of a rule, and the same rule after a change, are counted together. */
@@ -174,12 +153,10 @@ export class Tally {
 
   #clear(now: number): void {
     this.#rows.clear()
-    this.#rules = new Map()
+    this.#rules.clear()
     this.#byName = new Map()
     this.#blocked = new Map()
     this.#all = []
-    this.#lastRules = []
-    this.#lastTallies = []
     this.#decisions = 0
     this.#from = now
   }
