@@ -5,6 +5,7 @@ import { type CalendarUnit, type Limit, limitIdentity, numbersOf } from '../limi
 import { splitFault } from '../limits/split.js'
 import { type DenseNumber, familyNumbers, ruleNumbers } from './dense-number.js'
 import type { Rule } from './rule.js'
+import { lotOf } from './text-hash.js'
 
 /** The windows of one calendar unit in one zone, around the time last asked for. */
 class Calendar {
@@ -245,14 +246,4 @@ export class CompiledRule {
   as({ shadow }: CompiledRule): CompiledRule {
     return shadow === this.shadow ? this : (this.rest ?? this)
   }
-}
-
-/** From 0 to 1, by rule and value alone: the same everywhere and always. */
-function lotOf(rule: string, value: string): number {
-  let hash = 2166136261
-  for (const text of [rule, '|', value])
-    for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32
 }
