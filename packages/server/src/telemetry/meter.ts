@@ -10,6 +10,7 @@ import {
   type CompiledRule,
   DEGRADED_REASONS,
   type DecisionRecord,
+  MINUTE_MS,
 } from '@sluice/limiter/transport'
 import type { Observer } from '../decisions.js'
 
@@ -27,7 +28,6 @@ const [ALLOWED, LIMITED, BLOCKED, EXEMPT, SHADOW_LIMITED, FAILED_OPEN, FAILED_CL
 ]
 const WIDTH = OUTCOMES.length
 const MOST_RULES = 200
-const MINUTE_MS = 60_000
 
 /** Upper bounds in seconds. */
 export const BUCKETS = [
