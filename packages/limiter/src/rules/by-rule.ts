@@ -2,8 +2,9 @@
  * What somebody keeps of each rule: an array by the rules' numbers. An entry belongs to one rule object. The
  * rule that replaces it, or another rule that has its number later, finds nothing, and its entry takes the place.
  *
- * An entry does not keep its rule from being collected, unless its value does: then whoever keeps it must delete
- * the entries of rules that are gone, or their numbers are never free again.
+ * An entry does not keep its rule from being collected, unless its value does, by the rule or by its family, which
+ * holds its overrides. Then the entries of rules that are gone must be deleted, or their numbers are never free
+ * again.
  */
 import type { CompiledLimit, CompiledRule } from './compiled-rule.js'
 

@@ -68,6 +68,7 @@ export class RedisStore implements RemoteStore {
 
   use(rules: RuleSet): void {
     this.#rules.set(rules.namespace, rules)
+    this.#addresses.use(rules)
   }
 
   close(): void {}

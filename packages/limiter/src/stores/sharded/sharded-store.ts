@@ -130,6 +130,7 @@ export class ShardedStore implements LeasingStore {
   }
 
   use(rules: RuleSet): Slices<void> | void {
+    this.#rules.use(rules)
     return this.#inner.use(rules)
   }
 
