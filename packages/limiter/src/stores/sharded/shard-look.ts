@@ -45,7 +45,7 @@ export class ShardLook {
     const shards = Array.from({ length: rule.count }, async (_, shard) => {
       const look = newTransaction({ ...asked, rules: [rule.shard(shard)] })
       const answer = await this.#inner.decide(look)
-      this.#chooser.note([{ ...choice, shard }], now, answer)
+      this.#chooser.note([{ ...choice, shard }], answer)
       return answer
     })
     return Promise.all(shards)
