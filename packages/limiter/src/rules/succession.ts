@@ -27,7 +27,7 @@ export function* carryEffect(next: RuleSet, before: RuleSet | null): Slices<Limi
       const oldList = oldOverrides?.get(value)
       for (const [i, rule] of list.entries()) {
         if (++looked % STEP === 0) yield
-        // Several may have one name: only those in the same place are one after the other.
+        // Several may have the same name. One replaces another only in the same place, so no two get one number.
         if (oldList?.[i]?.name === rule.name) rule.succeed(oldList[i])
         carry(
           rule,

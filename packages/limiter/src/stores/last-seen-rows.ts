@@ -105,7 +105,7 @@ export class LastSeenRows {
     )
   }
 
-  /** Where the row is, if it is anywhere; whose it is is in the fingerprint and the id. */
+  /** Where the row is, if it is anywhere. The fingerprint and the id say whose row it is. */
   #place({ family }: CompiledRule, value: string): number {
     const known = this.#families[family.number]
     this.#id = known?.key === family.key ? known.id : this.#newId(family)
