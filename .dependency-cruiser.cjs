@@ -102,6 +102,7 @@ module.exports = {
       'security/',
       'tenants',
       'telemetry/',
+      'within',
     ]),
     serverOnly('the control plane knows its database and what it tells', 'control/', [
       'control/',
@@ -110,9 +111,12 @@ module.exports = {
       'security/',
       'error-codes',
       'nesting',
+      'within',
     ]),
     serverOnly('usage is counted, carried and stored', 'usage/', [
+      'heaviest-rows',
       'usage/',
+      'within',
       'control/database',
       'control/partitions',
       'decisions',
@@ -133,7 +137,7 @@ module.exports = {
       'error-codes',
       'tenants',
     ]),
-    serverOnly('hot rows are found among decisions', 'hot/', ['hot/']),
+    serverOnly('hot rows are found among decisions', 'hot/', ['hot/', 'heaviest-rows']),
     serverOnly('transports know decisions and their own bytes', 'transports/', [
       'transports/',
       'http/',
@@ -144,7 +148,7 @@ module.exports = {
       'security/',
       'telemetry/tracing',
     ]),
-    serverOnly('receipts know nobody', 'receipts/', ['receipts/']),
+    serverOnly('receipts know nobody', 'receipts/', ['receipts/', 'within']),
     serverOnly('a rules file is read by whoever asks', 'rules-file/', ['rules-file/']),
     serverOnly('who may ask is decided alone', 'security/', ['security/', 'error-codes']),
     serverOnly('telemetry sees decisions', 'telemetry/', ['telemetry/', 'decisions']),

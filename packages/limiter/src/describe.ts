@@ -1,15 +1,16 @@
 /** Decisions in words, for people. */
 import type { DecisionRecord } from './decision-record.js'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './limits/duration.js'
 import { printLimit } from './limits/limit.js'
 import type { AnsweredLimit } from './stores/answer.js'
 
 /** Seconds with what precision a person wants: `0.4 s`, `41.2 s`, `8 min`. Rounded up. */
 export function printWait(ms: number): string {
   if (ms < 100) return `${Math.ceil(ms)} ms`
-  if (ms < 120_000) return `${Math.ceil(ms / 100) / 10} s`
-  if (ms < 7_200_000) return `${Math.ceil(ms / 60_000)} min`
-  if (ms < 172_800_000) return `${Math.ceil(ms / 3_600_000)} h`
-  return `${Math.ceil(ms / 86_400_000)} d`
+  if (ms < 2 * MINUTE_MS) return `${Math.ceil(ms / 100) / 10} s`
+  if (ms < 2 * HOUR_MS) return `${Math.ceil(ms / MINUTE_MS)} min`
+  if (ms < 2 * DAY_MS) return `${Math.ceil(ms / HOUR_MS)} h`
+  return `${Math.ceil(ms / DAY_MS)} d`
 }
 
 /** Secrets are shown by their ends. */

@@ -111,7 +111,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const redis = new RedisStore({ port, keys, clock, timers, lastSeen, deadlineMs })
   const guard = { deadlineMs, instances, timers, lastSeen, storeTime, now }
   const guarded = new GuardedStore(redis, guard)
-  const sharded = new ShardedStore(guarded, { timers })
+  const sharded = new ShardedStore(guarded, { timers, storeTime })
   const store = new LeasedStore({
     inner: sharded,
     time: systemTime(timers, storeTime),

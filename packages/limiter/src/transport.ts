@@ -7,6 +7,7 @@ export { DecisionRecord } from './decision-record.js'
 export { denialMessage, explainDenial, printValue, printWait } from './describe.js'
 export { didYouMean, list, nearest, quote } from './faults.js'
 export { policyName } from './http/headers.js'
+export { DAY_MS, HOUR_MS, MINUTE_MS } from './limits/duration.js'
 export { ALGORITHMS, limitIdentity } from './limits/limit.js'
 export { printHold, printReceipt, readHold, readReceipt, shortId } from './receipt-text.js'
 export {
@@ -18,6 +19,7 @@ export {
   readUnits,
   wholeNumber,
 } from './request.js'
+export { ByRule } from './rules/by-rule.js'
 export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
 export {
   DOCUMENT_PARTS,

@@ -22,7 +22,6 @@ import { TokenBook } from './security/token-book.js'
 import { Started } from './started.js'
 import { type RulesFrom, senseOf } from './startup-sense.js'
 import { firstRules, openSupply, type Supply } from './supply/supply.js'
-import { within } from './supply/within.js'
 import { Denials } from './telemetry/denials.js'
 import type { Log } from './telemetry/log.js'
 import { Meter } from './telemetry/meter.js'
@@ -33,6 +32,7 @@ import { Tenants } from './tenants.js'
 import { AuthErrors } from './transports/rest/auth-errors.js'
 import { RestServer } from './transports/rest/rest-server.js'
 import { VERSION } from './version.js'
+import { within } from './within.js'
 
 /** The system cuts off what is longer, silently. */
 const LONGEST_SOCKET_PATH = 107

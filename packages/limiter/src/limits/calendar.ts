@@ -4,11 +4,8 @@
  * midnight; its length follows daylight saving.
  */
 import { didYouMean } from '../faults.js'
-import { UNITS } from './duration.js'
+import { DAY_MS, HOUR_MS } from './duration.js'
 import type { CalendarUnit } from './limit.js'
-
-const DAY_MS = UNITS.d / 1000
-const HOUR_MS = UNITS.h / 1000
 
 const formats = new Map<string, Intl.DateTimeFormat | null>()
 const MOST_FORMATS = 1000

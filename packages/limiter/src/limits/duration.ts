@@ -14,6 +14,9 @@ export const UNITS = {
 export type Unit = keyof typeof UNITS
 
 export const SECOND_US = UNITS.s
+export const MINUTE_MS = UNITS.min / 1000
+export const HOUR_MS = UNITS.h / 1000
+export const DAY_MS = UNITS.d / 1000
 export const YEAR_US = 366 * UNITS.d
 
 /** Other people's words for our units. */

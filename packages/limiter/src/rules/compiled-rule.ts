@@ -9,7 +9,9 @@ import {
   printLimit,
 } from '../limits/limit.js'
 import { splitFault } from '../limits/split.js'
+import { type DenseNumber, familyNumbers, ruleNumbers } from './dense-number.js'
 import type { Rule } from './rule.js'
+import { lotOf } from './text-hash.js'
 
 /** The windows of one calendar unit in one zone, around the time last asked for. */
 class Calendar {
@@ -110,6 +112,7 @@ export class Family {
   /** Left for the store that serves this family: whose it is, and where its rows are. */
   owner: unknown = null
   rows: unknown = null
+  private dense: DenseNumber | null = null
 
   constructor(namespace: string, scope: string, name: string, shards = 1, shard = -1) {
     this.namespace = namespace
@@ -118,6 +121,17 @@ export class Family {
     this.shards = shards
     this.shard = shard
     this.key = `${namespace}|${scope}|${name}${shard < 0 ? '' : `#${shard}`}`
+  }
+
+  /** A small integer that no other family has, but the one that this one replaces. */
+  get number(): number {
+    this.dense ??= familyNumbers.draw()
+    return this.dense.value
+  }
+
+  /** This family replaces one of the same key, and gets its number if it has none yet. */
+  succeed(before: Family): void {
+    this.dense ??= before.dense
   }
 
   override(value: string, compiled: CompiledRule): void {
@@ -163,6 +177,7 @@ export class CompiledRule {
   readonly rest: CompiledRule | null
   /** Of a shard: the rule that it is a part of. */
   whole: CompiledRule | null = null
+  private dense: DenseNumber | null = null
 
   constructor(
     rule: Rule,
@@ -198,6 +213,19 @@ export class CompiledRule {
     this.hasHolds = this.limits.some((limit) => limit.numbers.kind === CONCURRENCY)
     const isPartial = !shadow && rule.rollout < 100
     this.rest = isPartial ? new CompiledRule(rule, family, override, true) : null
+  }
+
+  /** A small integer that no other rule has, but the one that this one replaces. Overrides have their own. */
+  get number(): number {
+    this.dense ??= ruleNumbers.draw()
+    return this.dense.value
+  }
+
+  /** This rule replaces one of the same name, and gets its number if it has none yet. */
+  succeed(before: CompiledRule): void {
+    this.dense ??= before.dense
+    if (this.family.key === before.family.key) this.family.succeed(before.family)
+    if (this.rest !== null && before.rest !== null) this.rest.succeed(before.rest)
   }
 
   /** Its rows are in shards: each limit can be divided over them. */
@@ -246,13 +274,3 @@ export type RememberedRule = readonly [
   shadow: boolean,
   limits: readonly string[],
 ]
-
-/** From 0 to 1, by rule and value alone: the same everywhere and always. */
-function lotOf(rule: string, value: string): number {
-  let hash = 2166136261
-  for (const text of [rule, '|', value])
-    for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32
-}

@@ -17,7 +17,7 @@ const HALVED_AT = 1000
 /** Limits of a rule that are looked at. */
 const MOST_LIMITS = 4
 
-/** A row: whose it is (two lanes of the fingerprint, the family's number), then its numbers. */
+/** A row: whose it is (two lanes of the fingerprint, the family's id here), then its numbers. */
 const ID_WIDTH = 3
 const OWN = 0
 const ALL = 1
@@ -39,9 +39,11 @@ export interface LastSeenRow {
 
 export class LastSeenRows {
   readonly #fingerprint = new Fingerprint(randomFillSync(new Int32Array(2)))
-  readonly #families = new Map<string, number>()
-  #lastFamily: Family | null = null
-  #lastNumber = 0
+  /** By the family's number. An id is of one family only, also when that is gone and another has its number. */
+  readonly #families: ({ readonly key: string; readonly id: number } | undefined)[] = []
+  #familyIds = 0
+  /** Of the row that was looked for last. */
+  #id = 0
   #size = FIRST_ROWS
   #used = 0
   #ids = new Int32Array(FIRST_ROWS * ID_WIDTH)
@@ -103,15 +105,19 @@ export class LastSeenRows {
     )
   }
 
-  /** Where the row is, if it is anywhere; its id is in the fingerprint and the last number. */
+  /** Where the row is, if it is anywhere. The fingerprint and the id say whose row it is. */
   #place({ family }: CompiledRule, value: string): number {
-    if (family !== this.#lastFamily) {
-      this.#lastFamily = family
-      this.#lastNumber = this.#families.get(family.key) ?? this.#families.size + 1
-      this.#families.set(family.key, this.#lastNumber)
-    }
+    const known = this.#families[family.number]
+    this.#id = known?.key === family.key ? known.id : this.#newId(family)
     this.#fingerprint.of(value)
-    return this.#placeOf(this.#fingerprint.a, this.#lastNumber)
+    return this.#placeOf(this.#fingerprint.a, this.#id)
+  }
+
+  #newId({ number, key }: Family): number {
+    while (this.#families.length <= number) this.#families.push(undefined)
+    const id = ++this.#familyIds
+    this.#families[number] = { key, id }
+    return id
   }
 
   #placeOf(a: number, family: number): number {
@@ -122,7 +128,7 @@ export class LastSeenRows {
     const id = place * ID_WIDTH
     const { a, b } = this.#fingerprint
     const ids = this.#ids
-    return ids[id] === a && ids[id + 1] === b && ids[id + 2] === this.#lastNumber
+    return ids[id] === a && ids[id + 1] === b && ids[id + 2] === this.#id
   }
 
   #takeOver(place: number): void {
@@ -130,7 +136,7 @@ export class LastSeenRows {
     if (this.#ids[id + 2] === 0) this.#used++
     this.#ids[id] = this.#fingerprint.a
     this.#ids[id + 1] = this.#fingerprint.b
-    this.#ids[id + 2] = this.#lastNumber
+    this.#ids[id + 2] = this.#id
     this.#numbers.fill(0, place * WIDTH, (place + 1) * WIDTH)
     this.#numbers[place * WIDTH + TAKEN] = -1
   }

@@ -1,5 +1,5 @@
 /** Requests with an idempotency key whose rows are in several slots: the key is claimed, taken for, and confirmed. */
-import { Cluster as ClusterClient, type Redis } from 'ioredis'
+import { Cluster as ClusterClient } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { createLimiter, type Limiter, type RulesDocument } from '../../src/index.js'
 import { ioredisClusterOptions, redisStore } from '../../src/redis.js'
@@ -59,7 +59,7 @@ it('of several instances that send the same key at once one is charged, and none
       if (result.status === 'rejected')
         expect(result.reason).toMatchObject({ code: 'idempotency_in_progress' })
   }
-  expect(await limiters[0]!.peek({ subject })).toMatchObject({ used: keys })
+  expect(await limiters[0].peek({ subject })).toMatchObject({ used: keys })
 })
 
 it('whoever finds another record when it confirms answers by that, and gives back what it took', async () => {

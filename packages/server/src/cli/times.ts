@@ -1,5 +1,5 @@
 /** Times as people write and read them: `2h`, `10:02`, `2026-01-16T10:02:00Z`; `3 min ago`, `in 2 h`. */
-import { quote } from '@sluice/limiter/transport'
+import { DAY_MS, quote } from '@sluice/limiter/transport'
 import { UsageError } from '../config.js'
 
 const SECONDS: Readonly<Record<string, number>> = {
@@ -12,7 +12,6 @@ const SECONDS: Readonly<Record<string, number>> = {
 }
 const DURATION = /^(\d{1,6})(s|m|min|h|d|w)$/
 const CLOCK = /^(\d{1,2}):(\d\d)(?::(\d\d))?$/
-const DAY_MS = 86_400_000
 
 /** A time to come; a duration is from now. */
 export function readUntil(name: string, text: string, now: number): string {

@@ -5,6 +5,7 @@
  */
 import { ServiceError } from '../error-codes.js'
 import type { FeedSource } from '../feed/change.js'
+import { within } from '../within.js'
 import { auditPart } from './audit-part.js'
 import type { ControlContext, RulesInFile } from './context.js'
 import { costsPart } from './costs-part.js'
@@ -127,16 +128,10 @@ export class ControlPlane {
   async #applied(revision: number): Promise<void> {
     const { applied, failed } = this.#options
     if (applied === undefined) return
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, APPLIED_WITHIN_MS)
-    })
     try {
-      await Promise.race([applied(revision), late])
+      await within(APPLIED_WITHIN_MS, applied(revision))
     } catch (error) {
       failed?.(error)
-    } finally {
-      clearTimeout(timer)
     }
   }
 

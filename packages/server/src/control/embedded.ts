@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { FolderLock } from '../counters/folder-lock.js'
+import { within } from '../within.js'
 import {
   type Database,
   DatabaseAway,
@@ -208,7 +209,7 @@ class EmbeddedDatabase implements Database {
         this.#thread = this.#start()
       }
       const thread = this.#thread
-      await withinOpening(thread.opened, until - performance.now())
+      await within(until - performance.now(), thread.opened, isOpening)
       return work(thread)
     })
     this.#turn = turn.catch(() => undefined)
@@ -256,17 +257,6 @@ class EmbeddedDatabase implements Database {
   }
 }
 
-async function withinOpening(opened: Promise<void>, withinMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new DatabaseAway('the database is still opening', false)),
-      Math.max(0, withinMs),
-    )
-  })
-  try {
-    await Promise.race([opened, late])
-  } finally {
-    clearTimeout(timer)
-  }
+function isOpening(): DatabaseAway {
+  return new DatabaseAway('the database is still opening', false)
 }

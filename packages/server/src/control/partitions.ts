@@ -2,6 +2,7 @@
  * Tables that are kept for a time are divided by time: what is too old is dropped with its partition, not
  * row by row. Partitions are made ahead; any number of instances may do so at once.
  */
+import { DAY_MS } from '@sluice/limiter/transport'
 import type { Database } from './database.js'
 
 export interface PartitionedTable {
@@ -16,7 +17,6 @@ export interface PartitionWork {
   readonly dropped: readonly string[]
 }
 
-const DAY_MS = 86_400_000
 /** How many partitions there are ahead of the one of now: a server that was off finds its own anyway. */
 const AHEAD = 3
 

@@ -4,8 +4,8 @@
  * messages may be lost, doubled or come in any order: whatever does not fit is asked for again. While the
  * source is away, what is known stays in force.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '../telemetry/log.js'
+import { within } from '../within.js'
 import {
   type Change,
   digestOf,
@@ -110,7 +110,7 @@ export class Follower {
     clearInterval(this.#timer)
     this.#stopWatching?.()
     // A source that does not answer is not waited for.
-    await Promise.race([this.#looking, wait(CLOSE_WITHIN_MS, undefined, { ref: false })])
+    if (this.#looking !== null) await within(CLOSE_WITHIN_MS, this.#looking)
     await this.#parts.file?.close()
   }
 

@@ -10,7 +10,7 @@
  */
 import { MOST_HOT_ROWS } from '@sluice/contract'
 import type { CompiledRule, DecisionRecord } from '@sluice/limiter/transport'
-import { type Heavy, HotTable, type Owner } from './hot-table.js'
+import { type CountedRow, CountedRule, HeaviestRows, ownText } from '../heaviest-rows.js'
 
 /** One of so many decisions is looked at. */
 export const SAMPLED = 16
@@ -31,8 +31,7 @@ export interface Decided {
 }
 
 /** A rule and its variants, by their names alone: the rules themselves would keep their counters, when they are gone. */
-class RowRule implements Owner {
-  readonly places = new Map<string, number>()
+class RowRule extends CountedRule {
   /** The one that was asked last. */
   variant = ''
 
@@ -40,7 +39,9 @@ class RowRule implements Owner {
     readonly namespace: string,
     readonly rule: string,
     readonly scope: string,
-  ) {}
+  ) {
+    super()
+  }
 }
 
 export interface HotRow {
@@ -67,16 +68,12 @@ export interface HotRowsOptions {
 }
 
 export class HotRows {
-  readonly #table = new HotTable<RowRule>(MOST_ROWS)
+  /** Its second number is what the store was asked for. */
+  readonly #table = new HeaviestRows<RowRule>(MOST_ROWS, ownText)
   /** By the name of its counters. */
   readonly #rules = new Map<string, RowRule>()
   /** Decisions that were looked at, by namespace. */
   readonly #decisions = new Map<string, { count: number }>()
-  /** The rules and the namespace of the last decision. */
-  readonly #lastRules: CompiledRule[] = []
-  readonly #lastRows: RowRule[] = []
-  #lastNamespace = ''
-  #lastDecisions = { count: 0 }
   readonly #now: () => number
   #chance: number
   #skip = 1
@@ -107,31 +104,26 @@ export class HotRows {
   }
 
   #look(decision: Decided, namespace: string, isAsked: boolean): void {
-    if (namespace !== this.#lastNamespace) this.#findDecisions(namespace)
-    this.#lastDecisions.count++
+    const decisions = this.#decisions.get(namespace)
+    if (decisions === undefined) this.#decisions.set(namespace, { count: 1 })
+    else decisions.count++
+    const table = this.#table
     const { rules, values } = decision.transaction
     const deniedBy = decision.allowed ? -1 : decision.topRule
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]!
-      if (rule !== this.#lastRules[i]) this.#findRule(rule, i)
-      this.#table.add(this.#lastRows[i]!, values[i]!, isAsked, deniedBy === i)
+      const counted = this.#rules.get(rule.family.key) ?? this.#newRule(rule)
+      counted.variant = rule.name
+      const place = table.count(counted, values[i]!)
+      if (isAsked) table.amount[place]!++
+      if (deniedBy === i) table.denied[place]!++
     }
   }
 
-  #findDecisions(namespace: string): void {
-    const known = this.#decisions.get(namespace) ?? { count: 0 }
-    this.#decisions.set(namespace, known)
-    this.#lastNamespace = namespace
-    this.#lastDecisions = known
-  }
-
-  #findRule(rule: CompiledRule, i: number): void {
-    const { key, namespace, name, scope } = rule.family
-    const known = this.#rules.get(key) ?? new RowRule(namespace, name, scope)
-    known.variant = rule.name
-    this.#rules.set(key, known)
-    this.#lastRules[i] = rule
-    this.#lastRows[i] = known
+  #newRule({ family: { key, namespace, name, scope } }: CompiledRule): RowRule {
+    const counted = new RowRule(namespace, name, scope)
+    this.#rules.set(key, counted)
+    return counted
   }
 
   /** To be called every few seconds: what was counted long ago counts less. */
@@ -154,9 +146,6 @@ export class HotRows {
     for (const [key, { places }] of this.#rules) if (places.size === 0) this.#rules.delete(key)
     for (const [namespace, { count }] of this.#decisions)
       if (count < 0.5) this.#decisions.delete(namespace)
-    this.#lastRules.length = 0
-    this.#lastRows.length = 0
-    this.#lastNamespace = ''
   }
 
   /** The time that rates are of, in seconds: what is long ago counts less. */
@@ -169,8 +158,8 @@ export class HotRows {
   of(namespace: string): HotRow[] {
     const seconds = this.windowSeconds
     return [...this.#table]
-      .filter(({ owner }) => owner.namespace === namespace)
-      .map((heavy) => this.#row(heavy, seconds))
+      .filter(({ rule }) => rule.namespace === namespace)
+      .map((counted) => this.#row(counted, seconds))
       .sort((a, b) => b.perSecond - a.perSecond)
   }
 
@@ -179,8 +168,8 @@ export class HotRows {
     const seconds = this.windowSeconds
     // A rule may have been of another scope a moment ago.
     const hottest = new Map<string, HotRow>()
-    for (const heavy of this.#table) {
-      const row = this.#row(heavy, seconds)
+    for (const counted of this.#table) {
+      const row = this.#row(counted, seconds)
       const name = `${row.namespace}|${row.rule}`
       const known = hottest.get(name)
       if (known === undefined || row.perSecond > known.perSecond) hottest.set(name, row)
@@ -188,8 +177,8 @@ export class HotRows {
     return [...hottest.values()].sort((a, b) => b.perSecond - a.perSecond).slice(0, most)
   }
 
-  #row({ owner, value, seen, asked, denied }: Heavy<RowRule>, seconds: number): HotRow {
-    const { namespace, rule, variant, scope } = owner
+  #row({ rule: of, value, seen, amount, denied }: CountedRow<RowRule>, seconds: number): HotRow {
+    const { namespace, rule, variant, scope } = of
     return {
       namespace,
       rule,
@@ -198,7 +187,7 @@ export class HotRows {
       value,
       perSecond: (seen * SAMPLED) / seconds,
       share: seen / (this.#decisions.get(namespace)?.count ?? seen),
-      askedPerSecond: (asked * SAMPLED) / seconds,
+      askedPerSecond: (amount * SAMPLED) / seconds,
       deniedShare: denied / seen,
     }
   }

@@ -12,6 +12,7 @@
  * Redis hears late changes nothing that came after it.
  */
 import { randomUUID } from 'node:crypto'
+import { noAnswer, within } from '../within.js'
 import { type GivenOut, GOOD_FOR_MS, NobodyKnows, NotDone, type Once, UnderWay } from './once.js'
 
 /** What is needed of ioredis. */
@@ -169,16 +170,7 @@ export class OnceInRedis implements Once {
     return (await this.#within(reply)) === 1
   }
 
-  async #within<T>(reply: Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error('no answer in time')), this.#deadlineMs)
-    })
-    try {
-      return await Promise.race([reply, late])
-    } finally {
-      clearTimeout(timer)
-      reply.catch(() => {})
-    }
+  #within<T>(reply: Promise<T>): Promise<T> {
+    return within(this.#deadlineMs, reply, noAnswer)
   }
 }

@@ -1,6 +1,6 @@
 /** Handlers of `GET /v1/usage` and `GET /v1/violations`. */
 import { isoTime, type QueryParameters, type RouteId, type RouteIdsOf } from '@sluice/contract'
-import { maskWords, parseIp, parseTime, printIp, quote } from '@sluice/limiter/transport'
+import { HOUR_MS, maskWords, parseIp, parseTime, printIp, quote } from '@sluice/limiter/transport'
 import { DatabaseAway } from '../control/database.js'
 import { isId } from '../control/ids.js'
 import { ServiceError } from '../error-codes.js'
@@ -27,7 +27,6 @@ interface Question {
   readonly most: number
 }
 
-const HOUR_MS = 3_600_000
 const ITEMS = 100
 
 export function usageHandlers({ reader, tenants, now }: UsageParts): Handlers<RouteIdsOf<'usage'>> {

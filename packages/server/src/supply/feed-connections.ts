@@ -10,7 +10,7 @@ import { Planes } from '../feed/planes.js'
 import { RedisPublisher } from '../feed/redis-publisher.js'
 import { RedisSource } from '../feed/redis-source.js'
 import type { Started } from '../started.js'
-import { within } from './within.js'
+import { within } from '../within.js'
 
 /** Longer than any command of the feed waits. */
 const SOCKET_TIMEOUT_MS = 5000

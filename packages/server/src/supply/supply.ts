@@ -20,11 +20,11 @@ import { watchRules } from '../rules-file/watched-rules.js'
 import { isReserved } from '../security/caller.js'
 import type { Sense } from '../startup-sense.js'
 import type { SupplyReading } from '../telemetry/metrics.js'
+import { within } from '../within.js'
 import { openControl, publish } from './control.js'
 import { FeedConnections } from './feed-connections.js'
 import type { SupplyParts } from './parts.js'
 import { openUsage } from './usage.js'
-import { within } from './within.js'
 
 /** The first rules are faulty: nothing was started. */
 export class FaultyRules extends Error {

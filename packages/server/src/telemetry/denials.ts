@@ -1,8 +1,12 @@
 /** Denials in the log: once a minute for each rule and subject, counted. Bounded, however many are denied. */
-import { type DecisionRecord, explainDenial, printValue } from '@sluice/limiter/transport'
+import {
+  type DecisionRecord,
+  explainDenial,
+  MINUTE_MS,
+  printValue,
+} from '@sluice/limiter/transport'
 import type { Log } from './log.js'
 
-const MINUTE_MS = 60_000
 const MOST = 1000
 
 interface Denial {

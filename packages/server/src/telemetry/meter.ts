@@ -5,7 +5,13 @@
  */
 
 import type { RuleSet } from '@sluice/limiter'
-import { type CompiledRule, DEGRADED_REASONS, type DecisionRecord } from '@sluice/limiter/transport'
+import {
+  ByRule,
+  type CompiledRule,
+  DEGRADED_REASONS,
+  type DecisionRecord,
+  MINUTE_MS,
+} from '@sluice/limiter/transport'
 import type { Observer } from '../decisions.js'
 
 export const OUTCOMES = [
@@ -22,7 +28,6 @@ const [ALLOWED, LIMITED, BLOCKED, EXEMPT, SHADOW_LIMITED, FAILED_OPEN, FAILED_CL
 ]
 const WIDTH = OUTCOMES.length
 const MOST_RULES = 200
-const MINUTE_MS = 60_000
 
 /** Upper bounds in seconds. */
 export const BUCKETS = [
@@ -56,9 +61,7 @@ export class Meter implements Observer {
   readonly #slots = new Map<string, number>()
   /** Places of rules that are not in force any more. */
   readonly #free: number[] = []
-  #slotOf = new WeakMap<CompiledRule, number>()
-  #lastRule: CompiledRule | null = null
-  #lastSlot = 0
+  readonly #slotOf = new ByRule<number>()
   #counts: Float64Array = new Float64Array(16 * WIDTH)
   /** The fullest subject of each rule in this minute, and in the one before. */
   #peaks: Float64Array = new Float64Array(16)
@@ -103,16 +106,15 @@ export class Meter implements Observer {
   }
 
   #slot(rule: CompiledRule): number {
-    if (rule === this.#lastRule) return this.#lastSlot
-    let slot = this.#slotOf.get(rule)
-    if (slot === undefined) {
-      const { family, name, scope } = rule
-      slot = this.#slotNamed({ namespace: family.namespace, rule: name, scope })
-      this.#slotOf.set(rule, slot)
-    }
-    this.#lastRule = rule
-    this.#lastSlot = slot
-    return slot
+    return this.#slotOf.get(rule) ?? this.#findSlot(rule)
+  }
+
+  #findSlot(rule: CompiledRule): number {
+    const { family, name, scope } = rule
+    return this.#slotOf.set(
+      rule,
+      this.#slotNamed({ namespace: family.namespace, rule: name, scope }),
+    )
   }
 
   #slotNamed(label: Label): number {
@@ -184,8 +186,7 @@ export class Meter implements Observer {
       this.#slots.delete(key)
       this.#free.push(slot)
     }
-    this.#slotOf = new WeakMap()
-    this.#lastRule = null
+    this.#slotOf.clear()
   }
 }
 

@@ -1,6 +1,7 @@
 /** What is counted between two moments, as it travels from where decisions are made to where it is stored. */
 
 import type { Reason } from '@sluice/limiter'
+import { MINUTE_MS } from '@sluice/limiter/transport'
 
 /** A value's decisions under one rule. */
 export interface SubjectCount {
@@ -59,8 +60,6 @@ export interface UsageBatch extends UsageCounts {
   /** How many of those the instance itself gave up. */
   readonly dropped: number
 }
-
-const MINUTE_MS = 60_000
 
 /** The minute that they are stored under. */
 export function minuteOf({ from }: Pick<UsageCounts, 'from'>): number {

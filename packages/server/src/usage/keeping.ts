@@ -1,4 +1,5 @@
 /** How long usage is kept: partitions are made ahead and dropped when they are over, hourly. */
+import { HOUR_MS } from '@sluice/limiter/transport'
 import type { Database } from '../control/database.js'
 import { type PartitionedTable, type PartitionWork, tendPartitions } from '../control/partitions.js'
 import type { Log } from '../telemetry/log.js'
@@ -21,7 +22,6 @@ export interface UsageKeeperParts {
 }
 
 export const KEPT = { detailDays: 30, days: 365, violationDays: 30 } as const satisfies Keeping
-const HOUR_MS = 3_600_000
 /** After so long no batch comes again. */
 const BATCHES_KEPT = '3 days'
 const AGAIN_AFTER_MS = 10_000

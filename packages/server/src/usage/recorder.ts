@@ -3,6 +3,7 @@
  * that adds its counts. Whatever an instance says that it has counted and that never came is lost, and
  * known exactly: batches carry the sum of all before.
  */
+import { DAY_MS, MINUTE_MS } from '@sluice/limiter/transport'
 import { type Database, DatabaseAway, type Sql } from '../control/database.js'
 import type { Log } from '../telemetry/log.js'
 import type { UsageBatch } from './batch.js'
@@ -35,8 +36,6 @@ interface Budgets {
 /** Rows of one statement: a statement may take only so long. */
 const AT_ONCE = 2000
 const SETTLED_AFTER_MS = 30_000
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 const NAMES_A_MINUTE = 10_000
 const NAMES_A_DAY = 200_000
 

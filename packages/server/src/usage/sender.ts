@@ -5,6 +5,7 @@
  * nobody knows whether it has already. Nothing that decides waits for any of this.
  */
 import { randomUUID } from 'node:crypto'
+import { within } from '../within.js'
 import { merged, minuteOf, sizeOf, type UsageBatch, type UsageCounts } from './batch.js'
 import type { Tally } from './tally.js'
 
@@ -155,11 +156,9 @@ export class UsageSender {
     this.#isClosed = true
     clearTimeout(this.#timer)
     this.take()
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_WITHIN_MS)
-    })
-    await Promise.race([this.send().then(() => this.send()), late])
-    clearTimeout(timer)
+    await within(
+      CLOSE_WITHIN_MS,
+      this.send().then(() => this.send()),
+    )
   }
 }

@@ -1,4 +1,5 @@
 /** Counts as they are stored: by minute and by day, each with no more names than its budget has. */
+import { DAY_MS } from '@sluice/limiter/transport'
 import { minuteOf, type UsageBatch, type ViolationCount } from './batch.js'
 import type { NamesBudget } from './names-budget.js'
 
@@ -19,7 +20,6 @@ interface StoredSubject {
   readonly cost: number
 }
 
-const DAY_MS = 86_400_000
 /** Who makes this part of a batch's decisions is named whatever the budget says. */
 const HEAVY = 0.01
 

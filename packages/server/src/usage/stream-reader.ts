@@ -5,8 +5,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Log } from '../telemetry/log.js'
+import { noAnswer, within } from '../within.js'
 import type { UsageBatch } from './batch.js'
-import { FIELD, readBatch, type StreamRedis, streamKey, within } from './usage-stream.js'
+import { FIELD, readBatch, type StreamRedis, streamKey } from './usage-stream.js'
 
 export interface StreamReaderParts {
   readonly redis: StreamRedis
@@ -171,7 +172,7 @@ export class StreamReader {
   }
 
   #ask(command: string, ...args: (string | number)[]): Promise<unknown> {
-    return within(this.#redis.call(command, ...args), this.#deadlineMs)
+    return within(this.#deadlineMs, this.#redis.call(command, ...args), noAnswer)
   }
 
   async close(): Promise<void> {

@@ -1,55 +1,55 @@
 /**
- * Counts decisions by rule and subject between two moments, in bounded memory: the heaviest by name and
- * exactly, the rest together, under null, so that the sums of each rule are exact always.
+ * Counts decisions by rule and subject between two moments, in bounded memory: the heaviest subjects by name,
+ * the others together, under null, so that the sums of each rule are always exact.
  *
- * The error: what stands under a name is never too high. It is too low by at most the `error` that goes
- * with the counts: 0 while there are places for all, else twice the smallest place, and who had no more
- * than the smallest place is not named at all. docs/concepts/usage.md says why, and has measurements.
+ * The error: what is counted under a name is never too high. It is too low by at most the `error` of the
+ * counts, which is 0 while all subjects can be named. docs/concepts/usage.md says why, and has measurements.
  *
  * Hot code: a known subject costs two lookups and two additions, and allocates nothing.
  */
 import type { Request } from '@sluice/limiter'
-import type { CompiledRule, DecisionRecord } from '@sluice/limiter/transport'
+import { ByRule, type CompiledRule, type DecisionRecord } from '@sluice/limiter/transport'
+import { CountedRule, HeaviestRows, ownText } from '../heaviest-rows.js'
 import type { RuleCount, SubjectCount, UsageCounts } from './batch.js'
-import { type Owner, Places } from './places.js'
 import { ViolationTally } from './violation-tally.js'
 
 export interface TallyOptions {
-  /** Subjects that have a place; 4096 unless given. */
+  /** Subjects that are named; 4096 unless given. */
   readonly places?: number
   /** Kinds of denials that are told apart; 2048 unless given. */
   readonly violations?: number
 }
 
-/** Who is counted under one rule. */
-class RuleTally implements Owner {
-  readonly places = new Map<string, number>()
+/** Under a flood of subjects the error is the smallest place, so more places make it smaller. */
+const PLACES_PER_NAME = 5
 
+/** The subjects of one rule. */
+class RuleTally extends CountedRule {
   constructor(
     readonly namespace: string,
     readonly rule: string | null,
     readonly scope: string,
-    /** Where all others are counted. */
-    readonly others: number,
-  ) {}
+  ) {
+    super()
+  }
 }
 
 export class Tally {
-  readonly #places: Places
+  /** Its second number is the cost. */
+  readonly #rows: HeaviestRows<RuleTally>
+  readonly #names: number
   readonly #violations: ViolationTally
-  #rules = new Map<CompiledRule, RuleTally>()
+  readonly #rules = new ByRule<RuleTally>()
   #byName = new Map<string, RuleTally>()
   #blocked = new Map<string, Map<string, RuleTally>>()
   #all: RuleTally[] = []
-  /** The rules of the last decision, by their places in it. */
-  #lastRules: (CompiledRule | null)[] = []
-  #lastTallies: RuleTally[] = []
   #decisions = 0
   #from: number
 
   constructor(now: number, { places = 4096, violations = 2048 }: TallyOptions = {}) {
     this.#from = now
-    this.#places = new Places(places)
+    this.#names = places
+    this.#rows = new HeaviestRows(PLACES_PER_NAME * places)
     this.#violations = new ViolationTally(violations)
   }
 
@@ -62,15 +62,14 @@ export class Tally {
     }
     const { answer } = decision
     const { rules, values, costs, cost } = answer.transaction
-    const places = this.#places
+    const counted = this.#rows
     let limit = 0
     let isCounted = false
     for (let i = 0; i < rules.length; i++) {
       const rule = rules[i]!
       if (!rule.shadow) {
-        const place = this.#place(this.#tallyOf(rule, i), values[i]!)
-        places.allowed[place]!++
-        if (answer.isYes(limit)) places.cost[place]! += costs === null ? cost : costs[i]!
+        const place = counted.count(this.#tallyOf(rule), values[i]!)
+        if (answer.isYes(limit)) counted.amount[place]! += costs === null ? cost : costs[i]!
         isCounted = true
       }
       limit += rule.limits.length
@@ -83,34 +82,16 @@ export class Tally {
     const { rules, values } = transaction
     const rule = rules[topRule]
     const tally =
-      rule === undefined
-        ? this.#blockedOf(namespace, decision.scope ?? '')
-        : this.#tallyOf(rule, topRule)
+      rule === undefined ? this.#blockedOf(namespace, decision.scope ?? '') : this.#tallyOf(rule)
     const value = values[Math.max(0, topRule)]!
-    const place = this.#place(tally, value)
-    this.#places.denied[place]!++
+    const place = this.#rows.count(tally, value)
+    this.#rows.denied[place]!++
     this.#decisions++
-    const reason = decision.reason ?? 'limited'
-    this.#violations.note(
-      tally,
-      decision.topLimit,
-      reason,
-      value,
-      request.resource,
-      decision.decidedAt,
-    )
+    this.#violations.note(tally, rule, decision, value, request.resource)
   }
 
-  #tallyOf(rule: CompiledRule, i: number): RuleTally {
-    if (this.#lastRules[i] === rule) return this.#lastTallies[i]!
-    let tally = this.#rules.get(rule)
-    if (tally === undefined) {
-      tally = this.#tallyNamed(rule)
-      this.#rules.set(rule, tally)
-    }
-    this.#lastRules[i] = rule
-    this.#lastTallies[i] = tally
-    return tally
+  #tallyOf(rule: CompiledRule): RuleTally {
+    return this.#rules.get(rule) ?? this.#rules.set(rule, this.#tallyNamed(rule))
   }
 
   /** Overrides of a rule, and the same rule after a change, are counted together. */
@@ -139,18 +120,14 @@ export class Tally {
   }
 
   #newTally(namespace: string, rule: string | null, scope: string): RuleTally {
-    const tally = new RuleTally(namespace, rule, scope, this.#places.forOthers())
+    const tally = new RuleTally(namespace, rule, scope)
     this.#all.push(tally)
     return tally
   }
 
-  #place(tally: RuleTally, value: string): number {
-    return tally.places.get(value) ?? this.#places.find(tally, value)
-  }
-
   /** What was counted until now; begins anew. */
   take(now: number): UsageCounts {
-    const error = this.#places.settle()
+    const error = this.#rows.keepHeaviest(this.#names)
     const counts: UsageCounts = {
       from: this.#from,
       to: now,
@@ -163,30 +140,28 @@ export class Tally {
     return counts
   }
 
-  #ruleCount(tally: RuleTally): RuleCount {
+  #ruleCount({ namespace, rule, scope, places, seen, denied, amount }: RuleTally): RuleCount {
     const subjects: SubjectCount[] = []
-    const { namespace, rule, scope, others } = tally
-    for (const [value, place] of tally.places) this.#addTo(subjects, value, place)
-    this.#addTo(subjects, null, others)
+    const rows = this.#rows
+    for (const [value, place] of places)
+      subjects.push(
+        countOf(ownText(value), rows.seen(place), rows.denied[place]!, rows.amount[place]!),
+      )
+    if (seen > 0) subjects.push(countOf(null, seen, denied, amount))
     return { namespace, rule, scope, subjects }
   }
 
-  #addTo(subjects: SubjectCount[], value: string | null, place: number): void {
-    const allowed = this.#places.allowed[place]!
-    const denied = this.#places.denied[place]!
-    const cost = this.#places.cost[place]!
-    if (allowed + denied > 0) subjects.push({ value, allowed, denied, cost })
-  }
-
   #clear(now: number): void {
-    this.#places.clear()
-    this.#rules = new Map()
+    this.#rows.clear()
+    this.#rules.clear()
     this.#byName = new Map()
     this.#blocked = new Map()
     this.#all = []
-    this.#lastRules = []
-    this.#lastTallies = []
     this.#decisions = 0
     this.#from = now
   }
+}
+
+function countOf(value: string | null, seen: number, denied: number, cost: number): SubjectCount {
+  return { value, allowed: seen - denied, denied, cost }
 }

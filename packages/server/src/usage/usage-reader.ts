@@ -1,5 +1,6 @@
 /** What is stored, as it is asked for: sums of a span by rule and subject, and denials by the second. */
 import type { Reason } from '@sluice/limiter'
+import { DAY_MS, MINUTE_MS } from '@sluice/limiter/transport'
 import type { Row, Sql } from '../control/database.js'
 import { KEPT, type Keeping } from './keeping.js'
 import { hashSql } from './place-hash.js'
@@ -56,8 +57,6 @@ export interface ViolationItem {
 }
 
 const SECOND_MS = 1000
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 
 export class UsageReader {
   readonly #sql: Sql

@@ -3,6 +3,7 @@
  * number and, about, in bytes: the oldest go first, and what went is told from the numbers of the rest.
  * The key has a hash tag, so that the whole stream has one place in a cluster.
  */
+import { noAnswer, within } from '../within.js'
 import type { UsageBatch } from './batch.js'
 import type { Deliver } from './sender.js'
 
@@ -36,7 +37,7 @@ export function addToStream(redis: StreamRedis, options: StreamOptions): Deliver
   return async (batch) => {
     const text = JSON.stringify(batch)
     const most = Math.max(1, Math.min(mostBatches, Math.floor(mostBytes / text.length)))
-    await within(redis.call('XADD', key, 'MAXLEN', most, '*', FIELD, text), deadlineMs)
+    await within(deadlineMs, redis.call('XADD', key, 'MAXLEN', most, '*', FIELD, text), noAnswer)
   }
 }
 
@@ -51,19 +52,5 @@ export function readBatch(text: string): UsageBatch | null {
     return typeof instance === 'string' && isWhole && hasLists ? batch : null
   } catch {
     return null
-  }
-}
-
-/** A client that has lost its server may keep its promise for long. */
-export async function within<T>(reply: Promise<T>, deadlineMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer in time')), deadlineMs)
-  })
-  try {
-    return await Promise.race([reply, late])
-  } finally {
-    clearTimeout(timer)
-    reply.catch(() => {})
   }
 }

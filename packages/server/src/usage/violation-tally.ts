@@ -4,7 +4,12 @@
  * subject; none goes uncounted.
  */
 import { printLimit, type Reason } from '@sluice/limiter'
-import type { CompiledLimit } from '@sluice/limiter/transport'
+import {
+  ByRule,
+  type CompiledLimit,
+  type CompiledRule,
+  type DecisionRecord,
+} from '@sluice/limiter/transport'
 import type { ViolationCount } from './batch.js'
 
 const LONGEST_RESOURCE = 256
@@ -36,29 +41,30 @@ interface Denial {
 
 export class ViolationTally {
   readonly #most: number
-  #size = 0
-  #byLimit = new Map<CompiledLimit | Denier, Denial[]>()
+  readonly #byRule = new ByRule<Denial[]>()
+  /** Denials by no rule. */
+  #byBlock = new Map<Denier, Denial[]>()
+  #kinds: Kind[] = []
   #done: ViolationCount[] = []
 
   constructor(most: number) {
     this.#most = most
   }
 
-  /** `at` in microseconds; the resource as it was asked for. */
+  /** The rule is undefined if a block denied; the resource as it was asked for. */
   note(
     denier: Denier,
-    limit: CompiledLimit | null,
-    reason: Reason,
+    rule: CompiledRule | undefined,
+    decision: DecisionRecord,
     value: string,
     resource: string | undefined,
-    at: number,
   ): void {
     const kind = this.#kindOf(
-      this.#denialOf(denier, limit, reason),
+      this.#denialOf(denier, rule, decision),
       value,
       resource === undefined ? null : shortened(resource),
     )
-    const second = Math.floor(at / SECOND_US)
+    const second = Math.floor(decision.decidedAt / SECOND_US)
     if (kind.second !== second) {
       if (kind.count > 0) this.#end(kind)
       kind.second = second
@@ -66,24 +72,29 @@ export class ViolationTally {
     kind.count++
   }
 
-  #denialOf(denier: Denier, limit: CompiledLimit | null, reason: Reason): Denial {
-    const key = limit ?? denier
-    let denials = this.#byLimit.get(key)
-    if (denials === undefined) {
-      denials = []
-      this.#byLimit.set(key, denials)
-    }
-    for (const denial of denials) if (denial.reason === reason) return denial
+  #denialOf(denier: Denier, rule: CompiledRule | undefined, decision: DecisionRecord): Denial {
+    const { topLimit: limit } = decision
+    const reason = decision.reason ?? 'limited'
+    const denials = this.#denialsBy(denier, rule)
+    for (const denial of denials)
+      if (denial.limit === limit && denial.reason === reason) return denial
     const denial: Denial = { denier, limit, reason, byValue: new Map() }
     denials.push(denial)
     return denial
   }
 
+  #denialsBy(denier: Denier, rule: CompiledRule | undefined): Denial[] {
+    if (rule !== undefined) return this.#byRule.get(rule) ?? this.#byRule.set(rule, [])
+    const denials = this.#byBlock.get(denier) ?? []
+    this.#byBlock.set(denier, denials)
+    return denials
+  }
+
   #kindOf(denial: Denial, value: string, resource: string | null): Kind {
     const known = denial.byValue.get(value)?.get(resource)
     if (known !== undefined) return known
-    if (this.#size < this.#most) return this.#kind(denial, value, resource)
-    if (this.#size < 2 * this.#most) return this.#kind(denial, value, null)
+    if (this.#kinds.length < this.#most) return this.#kind(denial, value, resource)
+    if (this.#kinds.length < 2 * this.#most) return this.#kind(denial, value, null)
     const unnamed = denial.byValue.get(value)?.get(null)
     return unnamed ?? this.#kind(denial, null, null)
   }
@@ -98,7 +109,7 @@ export class ViolationTally {
     if (known !== undefined) return known
     const made: Kind = { denial, value, resource, second: 0, count: 0 }
     byResource.set(resource, made)
-    this.#size++
+    this.#kinds.push(made)
     return made
   }
 
@@ -122,14 +133,12 @@ export class ViolationTally {
 
   /** What was counted; begins anew. */
   take(): ViolationCount[] {
-    for (const denials of this.#byLimit.values())
-      for (const { byValue } of denials)
-        for (const byResource of byValue.values())
-          for (const kind of byResource.values()) if (kind.count > 0) this.#end(kind)
+    for (const kind of this.#kinds) if (kind.count > 0) this.#end(kind)
     const done = this.#done
     this.#done = []
-    this.#byLimit = new Map()
-    this.#size = 0
+    this.#kinds = []
+    this.#byRule.clear()
+    this.#byBlock = new Map()
     return done
   }
 }

@@ -141,7 +141,7 @@ describe('rules', () => {
        rules:
          once:
            scope: user
-      @@ -11,10 +11,14 @@
+      @@ -11,17 +11,21 @@
          per-user:
            scope: user
            limits:
@@ -157,7 +157,6 @@ describe('rules', () => {
          search:
            scope: user
            resource: /v1/search
-      @@ -21,7 +25,7 @@
            methods:
              - GET
            limits:

@@ -57,4 +57,23 @@ describe('a unified diff', () => {
  line 18
 `)
   })
+
+  it('replaces everything where too much differs to look for the shortest way', () => {
+    const lines = (name: string) => Array.from({ length: 5000 }, (_, i) => `${name} ${i}`)
+    const [old, next] = [lines('old'), lines('new')]
+    const textOf = (all: readonly string[]) => all.map((line) => `${line}\n`).join('')
+    const diff = unifiedDiff({ name: 'x', text: textOf(old) }, { name: 'y', text: textOf(next) })
+    expect(diff.split('\n')).toEqual([
+      '--- x',
+      '+++ y',
+      '@@ -1,5000 +1,5000 @@',
+      ...old.map((line) => `-${line}`),
+      ...next.map((line) => `+${line}`),
+      '',
+    ])
+  })
+
+  it('takes no notice of a last line that is not ended', () => {
+    expect(unifiedDiff({ name: 'x', text: 'a' }, { name: 'y', text: 'a\n' })).toBe('')
+  })
 })

@@ -3,6 +3,7 @@
  * come back at random within 100 ms, at most 16 calls are in flight at first, twice as many every 100 ms.
  * Nodes that all are as usual cost nothing here.
  */
+import { spread, textHash } from '../../rules/text-hash.js'
 import type { DegradedReason } from '../answer.js'
 import { rowKey } from '../last-seen-rows.js'
 import type { Call, EndedCall } from '../remote-store.js'
@@ -171,7 +172,5 @@ export class NodesHealth {
 
 /** When a row comes back: milliseconds from 0 to SPREAD_MS, by its name. */
 function delayOf(key: string): number {
-  let hash = 0
-  for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) | 0
-  return (hash >>> 0) % SPREAD_MS
+  return (spread(textHash(key)) >>> 0) % SPREAD_MS
 }

@@ -4,21 +4,24 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Limit } from '../../limits/limit.js'
+import { ByRule } from '../../rules/by-rule.js'
 import { type CompiledRule, Family } from '../../rules/compiled-rule.js'
+import { lotOf } from '../../rules/text-hash.js'
 
 /** Variants of one rule before they are made anew. */
 const MOST_VARIANTS = 256
 
 export class ScaledRules {
   readonly #instance = randomUUID()
-  readonly #families = new Map<string, Family>()
-  readonly #variants = new WeakMap<CompiledRule, Map<string, CompiledRule>>()
+  /** By the numbers of the rules' own families. */
+  readonly #families: (Family | undefined)[] = []
+  readonly #variants = new ByRule<Map<string, CompiledRule>>()
 
   /** The rule with this part of its numbers, in a family of its own; null if that is nothing at all. */
   of(rule: CompiledRule, part: number, key: string): CompiledRule | null {
     const share = part >= 1 ? 1 : coarse(part)
     const limits = rule.limits.map(({ limit }, i) =>
-      share === 1 ? limit : scaled(limit, share, this.#lot(`${key}#${i}`)),
+      share === 1 ? limit : scaled(limit, share, lotOf(this.#instance, `${key}#${i}`)),
     )
     if (limits.some(({ burst }) => burst === 0)) return null
     return this.#variant(rule, limits)
@@ -26,16 +29,14 @@ export class ScaledRules {
 
   /** The rules have changed: stores find out anew where each family's rows are. */
   lookAgain(): void {
-    for (const family of this.#families.values()) family.owner = null
+    for (const family of this.#families) if (family !== undefined) family.owner = null
   }
 
   #variant(rule: CompiledRule, limits: readonly Limit[]): CompiledRule {
     const name = limits.map(({ amount, burst }) => `${amount}/${burst}`).join()
     let variants = this.#variants.get(rule)
-    if (variants === undefined || variants.size >= MOST_VARIANTS) {
-      variants = new Map()
-      this.#variants.set(rule, variants)
-    }
+    if (variants === undefined || variants.size >= MOST_VARIANTS)
+      variants = this.#variants.set(rule, new Map())
     const known = variants.get(name)
     if (known !== undefined) return known
     const variant = rule.within(this.#familyOf(rule), limits)
@@ -44,23 +45,14 @@ export class ScaledRules {
   }
 
   /** Rows may have any amount, so the family never looks as if all of them had the same. */
-  #familyOf({ family: { namespace, scope, name, shard, key } }: CompiledRule): Family {
-    let family = this.#families.get(key)
-    if (family === undefined) {
-      family = new Family(namespace, scope, name, 1, shard)
-      family.isUniform = false
-      this.#families.set(key, family)
-    }
+  #familyOf({ family: { number, namespace, scope, name, shard, key } }: CompiledRule): Family {
+    const known = this.#families[number]
+    if (known?.key === key) return known
+    const family = new Family(namespace, scope, name, 1, shard)
+    family.isUniform = false
+    while (this.#families.length <= number) this.#families.push(undefined)
+    this.#families[number] = family
     return family
-  }
-
-  /** From 0 to 1, the same for a row whenever it is asked. */
-  #lot(key: string): number {
-    let hash = 2166136261
-    for (const text of [this.#instance, key])
-      for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619)
-    hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
-    return ((hash ^ (hash >>> 13)) >>> 0) / 2 ** 32
   }
 }
 

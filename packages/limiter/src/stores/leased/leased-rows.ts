@@ -2,6 +2,7 @@
  * The rows that are asked for often enough to be leased. A row that is not there yet is only counted, and
  * the counts are thrown away ten times a second: a flood of subjects costs a bounded table of numbers.
  */
+import { ByRule } from '../../rules/by-rule.js'
 import type { CompiledRule, Family } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import { type Terms, termsOf } from './leasable-rules.js'
@@ -46,10 +47,9 @@ class RowsOfRule {
 
 export class LeasedRows {
   readonly #leasedByDefault: boolean
-  readonly #rules = new Map<CompiledRule, RowsOfRule>()
-  /** Those with rows or counts. */
+  readonly #rules = new ByRule<RowsOfRule>()
+  /** Those with rows or counts: all that have rows are here. */
   readonly #active = new Set<RowsOfRule>()
-  #last: RowsOfRule | null = null
   #size = 0
   #counted = 0
   #countedFrom = 0
@@ -82,14 +82,9 @@ export class LeasedRows {
   }
 
   #of(rule: CompiledRule): RowsOfRule {
-    if (this.#last?.rule === rule) return this.#last
-    let known = this.#rules.get(rule)
-    if (known === undefined) {
-      known = new RowsOfRule(rule, termsOf(rule, this.#leasedByDefault))
-      this.#rules.set(rule, known)
-    }
-    this.#last = known
-    return known
+    const known = this.#rules.get(rule)
+    if (known !== undefined) return known
+    return this.#rules.set(rule, new RowsOfRule(rule, termsOf(rule, this.#leasedByDefault)))
   }
 
   #warm(known: RowsOfRule, terms: Terms, value: string, time: LeaseTime): LeasedRow | null {
@@ -147,13 +142,12 @@ export class LeasedRows {
   }
 
   #remove(isGone: (rule: CompiledRule) => boolean): LeasedRow[] {
-    const gone = [...this.#rules.values()].filter(({ rule }) => isGone(rule))
+    this.#rules.deleteWhere(({ rule }) => isGone(rule))
+    const gone = [...this.#active].filter(({ rule }) => isGone(rule))
     for (const known of gone) {
-      this.#rules.delete(known.rule)
       this.#active.delete(known)
       this.#size -= known.rows.size
     }
-    this.#last = null
     return gone.flatMap(({ rows }) => [...rows.values()])
   }
 }

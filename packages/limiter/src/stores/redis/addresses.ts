@@ -1,5 +1,7 @@
 /** Where rows and records are in Redis, and how rows are laid out. */
+import { ByRule } from '../../rules/by-rule.js'
 import type { CompiledRule, Family } from '../../rules/compiled-rule.js'
+import type { RuleSet } from '../../rules/rule-set.js'
 import type { Idempotency } from '../transaction.js'
 import { type Keys, slotOf } from './keys.js'
 import { RuleLayout } from './rule-layout.js'
@@ -7,7 +9,7 @@ import { RuleLayout } from './rule-layout.js'
 export class Addresses {
   readonly keys: Keys
   readonly #isCluster: boolean
-  readonly #layouts = new WeakMap<CompiledRule, RuleLayout>()
+  readonly #layouts = new ByRule<RuleLayout>()
 
   constructor(keys: Keys, isCluster: boolean) {
     this.keys = keys
@@ -15,12 +17,14 @@ export class Addresses {
   }
 
   layoutOf(rule: CompiledRule): RuleLayout {
-    let layout = this.#layouts.get(rule)
-    if (layout === undefined) {
-      layout = RuleLayout.of(rule)
-      this.#layouts.set(rule, layout)
-    }
-    return layout
+    return this.#layouts.get(rule) ?? this.#layouts.set(rule, RuleLayout.of(rule))
+  }
+
+  /** These rules are in force: layouts of others are forgotten. Those of shards are made again when they are asked for. */
+  use({ namespace, families }: RuleSet): void {
+    this.#layouts.deleteWhere(
+      ({ family }) => family.namespace === namespace && families.get(family.name) !== family,
+    )
   }
 
   rowKey(family: Family, value: string): string {

@@ -70,6 +70,7 @@ export class RedisStore implements RemoteStore {
 
   use(rules: RuleSet): void {
     this.#rules.set(rules.namespace, rules)
+    this.#addresses.use(rules)
   }
 
   close(): void {}

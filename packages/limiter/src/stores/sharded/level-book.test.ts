@@ -19,11 +19,4 @@ describe('the book of levels', () => {
     const early = book.of(hot, 'user 5')
     expect(early.level(3, 0, 1)).toBe(10)
   })
-
-  it('takes the store’s time for what the store last said', () => {
-    const book = new LevelBook()
-    expect(book.storeTime(5)).toBe(5)
-    book.heard(1000, 4000)
-    expect(book.storeTime(2000)).toBe(5000)
-  })
 })

@@ -145,8 +145,6 @@ export class LevelBook {
   readonly #most: number
   #size = 0
   #lastId = 0
-  /** Microseconds that the store's clock was ahead when it last answered. */
-  #ahead = 0
 
   constructor(most = MOST_NUMBERS) {
     this.#most = most
@@ -170,16 +168,6 @@ export class LevelBook {
     }
     this.#rows.set(key, levels)
     return levels
-  }
-
-  /** A store that was asked at this instance's time `asked` says what time it is. */
-  heard(asked: number, storeNow: number): void {
-    this.#ahead = storeNow - asked
-  }
-
-  /** The store's time at this instance's time. */
-  storeTime(now: number): number {
-    return now + this.#ahead
   }
 
   /** How many numbers are kept. */

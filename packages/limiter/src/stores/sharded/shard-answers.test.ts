@@ -29,8 +29,8 @@ it('a denial names its own time where the shard has said yes to somebody else me
     return answer
   }
   const denied = answer(NOT_NOW, NOW + 5000)
-  chooser.note([choice], NOW, denied)
-  chooser.note([choice], NOW, answer(YES, NOW))
+  chooser.note([choice], denied)
+  chooser.note([choice], answer(YES, NOW))
   const whole = newTransaction([rule!], ['ada'], 2, NOW)
   expect(presented(denied, whole, [choice]).goAt(0)).toBe(NOW + 5000)
 })

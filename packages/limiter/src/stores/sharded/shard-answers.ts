@@ -105,7 +105,7 @@ export class ShardLook {
         deadline,
       })
       const answer = await this.#inner.decide(look)
-      this.#chooser.note([{ ...choice, shard }], now, answer)
+      this.#chooser.note([{ ...choice, shard }], answer)
       return answer
     })
     return Promise.all(shards)

@@ -24,11 +24,19 @@ export class ShardChooser {
   readonly #rules: ShardRules
   readonly #levels: LevelBook
   readonly #random: Random
+  readonly #storeTime: (now: number) => number
 
-  constructor(rules: ShardRules, levels: LevelBook, random: Random) {
+  /** `storeTime`: the store's time at this instance's time, as far as is known; the same unless given. */
+  constructor(
+    rules: ShardRules,
+    levels: LevelBook,
+    random: Random,
+    storeTime: (now: number) => number = (now) => now,
+  ) {
     this.#rules = rules
     this.#levels = levels
     this.#random = random
+    this.#storeTime = storeTime
   }
 
   of(transaction: Transaction): ShardChoice[] {
@@ -56,7 +64,7 @@ export class ShardChooser {
   #choose(rule: ShardedRule, levels: RowLevels, cost: number, asked: number): number {
     // The first is the smallest, and says that this can never pass.
     if (rule.isTooExpensive(cost)) return 0
-    const now = this.#levels.storeTime(asked)
+    const now = this.#storeTime(asked)
     const [x, y] = [this.#draw(rule.count), this.#draw(rule.count)]
     return levels.room(x, cost, now) >= levels.room(y, cost, now) ? x : y
   }
@@ -82,7 +90,7 @@ export class ShardChooser {
 
   /** Of those that were not tried the one that said last that it would have room by now, else the fullest; -1 if none should have. */
   #next({ rule, levels, cost, tried }: ShardChoice, asked: number): number {
-    const now = this.#levels.storeTime(asked)
+    const now = this.#storeTime(asked)
     let [next, latest, most] = [-1, 0, cost]
     for (let shard = 0; shard < rule.count; shard++) {
       if (tried.includes(shard)) continue
@@ -95,10 +103,9 @@ export class ShardChooser {
     return next
   }
 
-  /** What the store answered about these shards, asked at that time. */
-  note(choices: readonly ShardChoice[], asked: number, answer: Answer): void {
+  /** What the store answered about these shards. */
+  note(choices: readonly ShardChoice[], answer: Answer): void {
     if (answer.isDegraded) return
-    this.#levels.heard(asked, answer.decidedAt)
     for (const { levels, shard, first, cost } of choices) levels.note(shard, answer, first, cost)
   }
 }

@@ -40,7 +40,7 @@ export class ShardLeases {
       (reply) => {
         if (asked !== rule.shard(shard)) return answered(reply)
         const taken = { ...choice, shard, cost: Math.max(1, reply.granted) }
-        this.#chooser.note([taken], now, reply.answer)
+        this.#chooser.note([taken], reply.answer)
         // A want is no request: what the other shards have is left, although this one had nothing for it.
         const whole = { ...taken, cost: Number.POSITIVE_INFINITY }
         const answer = presented(reply.answer, wholeOf(reply.answer.transaction), [whole])

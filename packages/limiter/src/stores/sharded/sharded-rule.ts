@@ -1,6 +1,8 @@
 /** A rule in shards: each a rule of its own, with its part of every limit, in a family of its own. */
 import { shardOf, splitFault } from '../../limits/split.js'
+import { ByRule } from '../../rules/by-rule.js'
 import { CompiledLimit, type CompiledRule, Family } from '../../rules/compiled-rule.js'
+import type { RuleSet } from '../../rules/rule-set.js'
 
 export class ShardedRule {
   readonly whole: CompiledRule
@@ -40,9 +42,16 @@ export function hasShards(rules: readonly CompiledRule[]): boolean {
   return false
 }
 
+/** A family, and one for each shard of its rows. */
+interface ShardedFamily {
+  readonly whole: Family
+  readonly shards: readonly Family[]
+}
+
 export class ShardRules {
-  readonly #rules = new WeakMap<CompiledRule, ShardedRule | null>()
-  readonly #families = new WeakMap<Family, readonly Family[]>()
+  readonly #rules = new ByRule<ShardedRule | null>()
+  /** By the number of the whole. */
+  readonly #families: (ShardedFamily | undefined)[] = []
 
   /** Null where it is not split: whether its limits can be was asked when they were written, but rules and overrides may come together from different places. */
   of(rule: CompiledRule): ShardedRule | null {
@@ -50,18 +59,32 @@ export class ShardRules {
     const known = this.#rules.get(rule)
     if (known !== undefined) return known
     const made = rule.isSplit ? new ShardedRule(rule, this.familiesOf(rule.family)) : null
-    this.#rules.set(rule, made)
-    return made
+    return this.#rules.set(rule, made)
   }
 
   /** One for each shard, with a column for every limit that any variant of the rule has. */
   familiesOf(whole: Family): readonly Family[] {
-    let families = this.#families.get(whole)
-    if (families === undefined) {
-      families = Array.from({ length: whole.shards }, (_, shard) => shardFamily(whole, shard))
-      this.#families.set(whole, families)
+    const known = this.#families[whole.number]
+    if (known?.whole === whole) return known.shards
+    const shards = Array.from({ length: whole.shards }, (_, shard) => shardFamily(whole, shard))
+    const before = known?.whole.key === whole.key ? known.shards : []
+    for (const [shard, family] of before.entries()) shards[shard]?.succeed(family)
+    while (this.#families.length <= whole.number) this.#families.push(undefined)
+    this.#families[whole.number] = { whole, shards }
+    return shards
+  }
+
+  /** These rules are in force: others are forgotten. What replaces a family still finds the shards of that one. */
+  use({ namespace, families }: RuleSet): void {
+    this.#rules.deleteWhere((rule) => {
+      const family = rule?.whole.family
+      return family?.namespace === namespace && families.get(family.name) !== family
+    })
+    for (const [number, known] of this.#families.entries()) {
+      if (known?.whole.namespace !== namespace) continue
+      if (families.get(known.whole.name)?.key !== known.whole.key)
+        this.#families[number] = undefined
     }
-    return families
   }
 }
 

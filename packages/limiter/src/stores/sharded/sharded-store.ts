@@ -25,6 +25,8 @@ export interface ShardedStoreOptions {
   /** They wait for a transaction's deadline, however many shards it asks. */
   readonly timers: Pick<Timers, 'deadline'>
   readonly random?: Random
+  /** The store's time at this instance's time, as far as is known; the same unless given. */
+  readonly storeTime?: (now: number) => number
 }
 
 export class ShardedStore implements LeasingStore {
@@ -37,10 +39,13 @@ export class ShardedStore implements LeasingStore {
   readonly #changes: ShardChanges
   readonly #leases: ShardLeases
 
-  constructor(inner: LeasingStore, { timers, random = Math.random }: ShardedStoreOptions) {
+  constructor(
+    inner: LeasingStore,
+    { timers, random = Math.random, storeTime }: ShardedStoreOptions,
+  ) {
     this.#inner = inner
     this.#timers = timers
-    this.#chooser = new ShardChooser(this.#rules, new LevelBook(), random)
+    this.#chooser = new ShardChooser(this.#rules, new LevelBook(), random, storeTime)
     this.#look = new ShardLook(inner, this.#chooser)
     this.#changes = new ShardChanges(inner, this.#rules, this.#look)
     this.#leases = new ShardLeases(inner, this.#chooser)
@@ -82,7 +87,7 @@ export class ShardedStore implements LeasingStore {
       levels.expect(shard, cost)
     }
     const answer = await this.#inner.decide(withParts(transaction, { rules }))
-    if (!answer.isReplay) this.#chooser.note(choices, transaction.now, answer)
+    if (!answer.isReplay) this.#chooser.note(choices, answer)
     return answer
   }
 
@@ -128,6 +133,7 @@ export class ShardedStore implements LeasingStore {
   }
 
   use(rules: RuleSet): Slices<void> | void {
+    this.#rules.use(rules)
     return this.#inner.use(rules)
   }
 

@@ -5,6 +5,7 @@ import {
   type RedisAddress,
   readRedisAddress,
 } from '../../counters/redis-address.js'
+import { within } from '../../within.js'
 import { type Finding, fail, ok, warn } from './finding.js'
 
 const OLDEST = [6, 2]
@@ -37,12 +38,11 @@ export async function redisFindings(text: string): Promise<Finding[]> {
 
 /** A cluster client whose nodes cannot be found ends without a word: then it does not answer. */
 async function connected(client: Redis | Cluster): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    const give = () => reject(new Error(`no connection within ${WITHIN_MS / 1000} s`))
-    timer = setTimeout(give, WITHIN_MS)
-  })
-  await Promise.race([client.connect(), late]).finally(() => clearTimeout(timer))
+  await within(
+    WITHIN_MS,
+    client.connect(),
+    () => new Error(`no connection within ${WITHIN_MS / 1000} s`),
+  )
 }
 
 /** Whether a node that is gone makes the others refuse too. Nothing is said where the setting may not be read. */

@@ -2,9 +2,9 @@
  * Where answers are written before they are sent: bytes that grow, and are used again as soon as the
  * system has taken them. Digits and times are written here, without a text in between.
  */
+import { DAY_MS } from '@sluice/limiter/transport'
 
 const ZERO = 48
-const DAY_MS = 86_400_000
 
 const MOST_SPARE = 16
 const LARGEST_SPARE = 4 * 1024 * 1024

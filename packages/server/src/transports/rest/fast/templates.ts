@@ -1,23 +1,25 @@
-/** The templates of the rules in force, found by the rules that applied and the limit on top. Bounded. */
+/**
+ * The templates of the rules in force, found by the rules that applied and the limit on top. Bounded: each has
+ * one of two places, and takes the second from another template where both are taken.
+ */
 import type { HeaderFamily } from '@sluice/limiter'
 import type { CompiledRule, DecisionRecord } from '@sluice/limiter/transport'
 import { AnswerTemplate, isPlainYes } from './answer-template.js'
 
-interface Node {
-  readonly next: Map<CompiledRule, Node>
-  /** By the top limit's number in the answer; null: such answers have no template. */
-  readonly templates: (AnswerTemplate | null | undefined)[]
+interface Entry {
+  readonly rules: readonly CompiledRule[]
+  /** The top limit's number in the answer. */
+  readonly topIndex: number
+  /** Null: such answers have no template. */
+  readonly template: AnswerTemplate | null
 }
 
-const MOST = 10_000
+/** A power of two. */
+const PLACES = 16_384
 
 export class Templates {
   readonly #areUsed: boolean
-  #root: Node = newNode()
-  #count = 0
-  #lastRules: readonly CompiledRule[] | null = null
-  #lastTop = 0
-  #last: AnswerTemplate | null = null
+  #entries: (Entry | undefined)[] = Array.from({ length: PLACES })
 
   /** Templates have the headers that are sent unless told otherwise, and no others. */
   constructor(families: readonly HeaderFamily[]) {
@@ -27,44 +29,39 @@ export class Templates {
   /** Null: to be answered in the ordinary way. */
   of(decision: DecisionRecord): AnswerTemplate | null {
     if (!this.#areUsed || !isPlainYes(decision)) return null
-    const template = this.#find(decision)
+    const { template } = this.#find(decision)
     return template?.fits(decision) === true ? template : null
   }
 
-  #find(decision: DecisionRecord): AnswerTemplate | null {
-    const { rules } = decision.transaction
+  #find(decision: DecisionRecord): Entry {
     const { topIndex } = decision
-    if (rules === this.#lastRules && topIndex === this.#lastTop) return this.#last
-    let node = this.#root
-    for (let i = 0; i < rules.length; i++) node = this.#nextOf(node, rules[i]!)
-    let template = node.templates[topIndex]
-    if (template === undefined) {
-      template = AnswerTemplate.of(decision)
-      node.templates[topIndex] = template
-    }
-    this.#lastRules = rules
-    this.#lastTop = topIndex
-    this.#last = template
-    return template
-  }
-
-  #nextOf(node: Node, rule: CompiledRule): Node {
-    const known = node.next.get(rule)
-    if (known !== undefined) return known
-    const next = newNode()
-    node.next.set(rule, next)
-    if (++this.#count > MOST) this.forget()
-    return next
+    const { rules } = decision.transaction
+    const place = placeOf(rules, topIndex)
+    const first = this.#entries[place]
+    if (first !== undefined && isOf(first, rules, topIndex)) return first
+    const second = this.#entries[place ^ 1]
+    if (second !== undefined && isOf(second, rules, topIndex)) return second
+    const entry = { rules, topIndex, template: AnswerTemplate.of(decision) }
+    this.#entries[first === undefined ? place : place ^ 1] = entry
+    return entry
   }
 
   /** The rules have changed. */
   forget(): void {
-    this.#root = newNode()
-    this.#count = 0
-    this.#lastRules = null
+    this.#entries.fill(undefined)
   }
 }
 
-function newNode(): Node {
-  return { next: new Map(), templates: [] }
+function placeOf(rules: readonly CompiledRule[], topIndex: number): number {
+  let hash = topIndex
+  for (let i = 0; i < rules.length; i++) hash = Math.imul(hash ^ rules[i]!.number, 0x9e3779b1)
+  return (hash ^ (hash >>> 16)) & (PLACES - 1)
+}
+
+function isOf(entry: Entry, rules: readonly CompiledRule[], topIndex: number): boolean {
+  if (entry.topIndex !== topIndex) return false
+  if (entry.rules === rules) return true
+  if (entry.rules.length !== rules.length) return false
+  for (let i = 0; i < rules.length; i++) if (entry.rules[i] !== rules[i]) return false
+  return true
 }
