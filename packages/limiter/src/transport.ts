@@ -73,6 +73,6 @@ export {
   TIER,
 } from './rules/words.js'
 export { type Answer, DEGRADED_REASONS } from './stores/answer.js'
-export { canBeLeased } from './stores/leased/leasable-rules.js'
+export { canBeLeased } from './stores/leased/leased-rows.js'
 export type { Undone } from './stores/operation.js'
 export type { Awaitable, Store } from './stores/store.js'

@@ -10,7 +10,7 @@ import type { LeaseReply, LeaseReport } from '../leasing.js'
 import { newTransaction, type Transaction } from '../transaction.js'
 import { DenialMemory } from './denial-memory.js'
 import { Holding, type SentAt } from './holding.js'
-import type { Terms } from './leasable-rules.js'
+import type { Terms } from './leased-rows.js'
 import { LocalRate } from './local-rate.js'
 
 /** How long nothing is asked for ahead, in milliseconds, where less was granted than was asked for. */

@@ -2,10 +2,11 @@
  * The rows that are asked for often enough to be leased. A row that is not there yet is only counted, and
  * the counts are thrown away ten times a second: a flood of subjects costs a bounded table of numbers.
  */
+
+import { SLIDING_LOG } from '../../algorithms/limit-numbers.js'
 import { ByRule } from '../../rules/by-rule.js'
-import type { CompiledRule, Family } from '../../rules/compiled-rule.js'
+import type { CompiledLimit, CompiledRule, Family } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
-import { type Terms, termsOf } from './leasable-rules.js'
 import type { LeaseTime } from './lease-time.js'
 import { LeasedRow } from './leased-row.js'
 
@@ -150,4 +151,39 @@ export class LeasedRows {
     }
     return gone.flatMap(({ rows }) => [...rows.values()])
   }
+}
+
+/** Below this a lease is no larger than one: everything is asked for. */
+const LEAST_BURST = 16
+/** A log's lease lasts for a hundredth of its window: shorter ones are over before they are of use. */
+const SHORTEST_LOG_US = 10_000_000
+
+/** What a rule says of its leases, or the instance where it says nothing. */
+export interface Terms {
+  /** How much time's worth of the local rate is leased, in milliseconds; null: by what is left. */
+  readonly aheadMs: number | null
+  readonly most: number
+}
+
+/** Null: it stays strict. */
+export function termsOf(rule: CompiledRule, leasedByDefault: boolean): Terms | null {
+  const terms = rule.rule.lease
+  if (!(terms?.isOn ?? leasedByDefault) || !canBeLeased(rule)) return null
+  const ahead = terms?.ahead ?? null
+  return {
+    aheadMs: ahead === null ? null : ahead / 1000,
+    most: terms?.most ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+/** Whether tokens of it can be handed out ahead. */
+export function canBeLeased({ limits, family }: CompiledRule): boolean {
+  return limits.every((limit) => isLeasable(limit, family.shards))
+}
+
+/** gcra and leaky buckets space what they admit, and a hold is nobody else's. */
+function isLeasable({ limit, numbers }: CompiledLimit, shards: number): boolean {
+  if (limit.algorithm === 'gcra' || limit.algorithm === 'leaky_bucket') return false
+  if (limit.algorithm === 'concurrency' || numbers.burst < LEAST_BURST * shards) return false
+  return numbers.kind !== SLIDING_LOG || numbers.window >= SHORTEST_LOG_US
 }

@@ -3,8 +3,8 @@ import type { CompiledRule } from '../../rules/compiled-rule.js'
 import type { LimitOperation, Operation } from '../operation.js'
 import { StoreFailure } from '../store.js'
 import type { Moment } from '../transaction.js'
-import type { Addresses } from './addresses.js'
 import type { ArgumentWriter } from './arguments.js'
+import type { Addresses } from './keys.js'
 import { RuleLayout } from './rule-layout.js'
 import {
   BEAT,

@@ -1,13 +1,10 @@
-/**
- * Where things are in Redis: `sluice:{namespace|scope|value}:rule`. The part in braces is what Redis
- * Cluster chooses the slot by, so all rows of one subject value are in one slot; only shards have their
- * number there (`{namespace|scope|value|3}`), so that they are in different ones. Nothing from outside
- * goes into a key as it is: no two of (namespace, scope, value, shard, rule) share one.
- *
- * After the braces a row has its rule's name, which starts with a letter or a digit and has no colon;
- * what a log or a hold keeps beside has the row's key, a colon and the column; an idempotency record has =.
- */
+/** Keys in Redis: how rows and records are named, which slot of a cluster they are in, and how rows are laid out. */
 import { SluiceError } from '../../errors.js'
+import { ByRule } from '../../rules/by-rule.js'
+import type { CompiledRule, Family } from '../../rules/compiled-rule.js'
+import type { RuleSet } from '../../rules/rule-set.js'
+import type { Idempotency } from '../transaction.js'
+import { RuleLayout } from './rule-layout.js'
 
 /** Everything but the printable ASCII that means nothing here. */
 const UNSAFE = /[^!-$&-z~]/
@@ -67,4 +64,56 @@ export function slotOf(tag: string): number {
   for (let i = 0; i < tag.length; i++)
     crc = ((crc << 8) ^ CRC16[((crc >> 8) ^ tag.charCodeAt(i)) & 0xff]!) & 0xffff
   return crc & 16383
+}
+
+export class Addresses {
+  readonly keys: Keys
+  readonly #isCluster: boolean
+  readonly #layouts = new ByRule<RuleLayout>()
+
+  constructor(keys: Keys, isCluster: boolean) {
+    this.keys = keys
+    this.#isCluster = isCluster
+  }
+
+  layoutOf(rule: CompiledRule): RuleLayout {
+    return this.#layouts.get(rule) ?? this.#layouts.set(rule, RuleLayout.of(rule))
+  }
+
+  /** These rules are in force: layouts of others are forgotten. Those of shards are made again when they are asked for. */
+  use({ namespace, families }: RuleSet): void {
+    this.#layouts.deleteWhere(
+      ({ family }) => family.namespace === namespace && families.get(family.name) !== family,
+    )
+  }
+
+  rowKey(family: Family, value: string): string {
+    return this.keys.row(this.#tag(family, value), family.name)
+  }
+
+  /** 0 where there is no cluster: everything is together. */
+  slotOfRow(family: Family, value: string): number {
+    return this.#isCluster ? slotOf(this.#tag(family, value)) : 0
+  }
+
+  slotOfTag(tag: string): number {
+    return this.#isCluster ? slotOf(tag) : 0
+  }
+
+  recordKey(idempotency: Idempotency): string {
+    return this.keys.record(this.#recordTag(idempotency), idempotency.id)
+  }
+
+  slotOfRecord(idempotency: Idempotency): number {
+    return this.slotOfTag(this.#recordTag(idempotency))
+  }
+
+  #tag(family: Family, value: string): string {
+    return this.keys.tag(family.namespace, family.scope, value, family.shard)
+  }
+
+  /** An idempotency key belongs to the request's subject, whatever the rules are. */
+  #recordTag({ namespace, scope, value }: Idempotency): string {
+    return this.keys.tag(namespace, scope, value)
+  }
 }

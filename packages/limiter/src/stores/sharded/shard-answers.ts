@@ -7,8 +7,7 @@ import { Answer } from '../answer.js'
 import type { Store } from '../store.js'
 import { type Moment, newTransaction, partOf, type Transaction, withParts } from '../transaction.js'
 import type { ShardChoice, ShardChooser } from './shard-choice.js'
-import { markShard } from './shard-mark.js'
-import type { ShardedRule } from './sharded-rule.js'
+import { markShard, type ShardedRule } from './sharded-rule.js'
 
 /** Over the same numbers, because the store below may answer with them again, and they are one take. */
 export function presented(

@@ -6,8 +6,7 @@ import type { Changed, Charge, Grant, Operation, Refund, Reset } from '../operat
 import type { Awaitable, Store } from '../store.js'
 import type { Moment } from '../transaction.js'
 import type { ShardLook } from './shard-answers.js'
-import { readMark } from './shard-mark.js'
-import type { ShardRules } from './sharded-rule.js'
+import { readMark, type ShardRules } from './sharded-rule.js'
 
 /** What a shard of a limit has left, and what is used of it. */
 interface ShardLevel {

@@ -1,7 +1,7 @@
 /** Where a take was taken from stands in its second number, whatever else does, and is read again. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { markShard, readMark } from './shard-mark.js'
+import { markShard, readMark } from './sharded-rule.js'
 
 describe('a mark', () => {
   it('keeps shard, count and what the store wrote, in an integer that a double holds', () => {

@@ -97,3 +97,26 @@ function shardFamily(whole: Family, shard: number): Family {
   family.isUniform = false
   return family
 }
+
+const UNIT = 2 ** 30
+const COUNTS = 1024
+
+export interface ShardMark {
+  readonly shard: number
+  /** Of how many; 0 in receipts of earlier releases that took from several: nothing is given back for them. */
+  readonly count: number
+  /** The take's second number as the store gave it. */
+  readonly rest: number
+}
+
+export function markShard(rest: number, shard: number, count: number): number {
+  return rest + (count * COUNTS + shard) * UNIT
+}
+
+/** Null: the take was of a row that is not split. */
+export function readMark(written: number): ShardMark | null {
+  const code = Math.floor(written / UNIT)
+  if (code === 0) return null
+  const count = Math.floor(code / COUNTS)
+  return { shard: code % COUNTS, count, rest: written - code * UNIT }
+}
