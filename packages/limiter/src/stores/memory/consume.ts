@@ -21,8 +21,8 @@ import {
 import type { CompiledLimit } from '../../rules/compiled-rule.js'
 import { ALLOWED, Answer, DECIDED_AT, DEGRADED, FIRST_VERDICT, newNumbers } from '../answer.js'
 import { costOf, type Transaction } from '../transaction.js'
-import type { Table } from './table.js'
-import type { Tables } from './tables.js'
+import type { Table } from './table/table.js'
+import type { Tables } from './table/tables.js'
 
 /** Decides every limit of a transaction, and takes from all of them if all that are enforced say yes. */
 export function consume(tables: Tables, transaction: Transaction): Answer {

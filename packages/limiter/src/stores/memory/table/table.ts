@@ -3,18 +3,18 @@
  * next asked. A key without a row is located in a blank, which says what is known of it from an earlier
  * layout or from the sketch; `settle` turns it into a row, so that what is only looked at writes nothing.
  */
-import type { Beside } from '../../algorithms/algorithm.js'
+import type { Beside } from '../../../algorithms/algorithm.js'
 import {
   BUCKET,
   HORIZON_US,
   type LimitNumbers,
   SLIDING_LOG,
-} from '../../algorithms/limit-numbers.js'
-import type { Family } from '../../rules/compiled-rule.js'
-import { type Columns, GRACE_US } from './columns.js'
-import type { HoldBook } from './hold-book.js'
-import { LogRing } from './log-ring.js'
-import { RefundSums } from './refund-sums.js'
+} from '../../../algorithms/limit-numbers.js'
+import type { Family } from '../../../rules/compiled-rule.js'
+import type { HoldBook } from '../side/hold-book.js'
+import { LogRing } from '../side/log-ring.js'
+import { RefundSums } from '../side/refund-sums.js'
+import { type Columns, GRACE_US } from './layout.js'
 import { Rows, type Shared } from './rows.js'
 
 /** How many earlier layouts are looked through before their rows are moved at once. */
@@ -86,7 +86,7 @@ export class Table {
 
   /** The located row, or blank, says that something was used. */
   get isKnown(): boolean {
-    return this.columns.emptyAt(this.numbers, this.row, this.#shared.besides) > 0
+    return this.columns.emptyAt(this.numbers, this.row, this.#shared.side) > 0
   }
 
   #locateBlank(a: number, b: number, now: number): void {
@@ -163,12 +163,12 @@ export class Table {
     const { kind, handleAt } = this.columns.all[column]!
     if (handleAt < 0) return undefined
     if (this.isBlank && this.#blankLogs[column] !== undefined) return this.#blankLogs[column]
-    return this.#shared.besides.get(kind, this.numbers[this.row + handleAt]!)
+    return this.#shared.side.get(kind, this.numbers[this.row + handleAt]!)
   }
 
   /** Gives a column of the located row another log or other holds. */
   putBeside(column: number, made: LogRing | HoldBook): void {
-    this.#shared.besides.put(this.numbers[this.row + this.columns.all[column]!.handleAt]!, made)
+    this.#shared.side.put(this.numbers[this.row + this.columns.all[column]!.handleAt]!, made)
   }
 
   /** Something was given back to some row of this table or the ones before. */
@@ -194,7 +194,7 @@ export class Table {
 
   /** The located row may owe more than its burst. */
   noteDebt(column: number, limit: LimitNumbers, now: number): void {
-    const owed = this.columns.emptyAt(this.numbers, this.row, this.#shared.besides) - now
+    const owed = this.columns.emptyAt(this.numbers, this.row, this.#shared.side) - now
     const tokens = Math.ceil((owed / limit.window) * limit.amount) + 1
     if (tokens <= this.mostTokens[column]!) return
     this.mostTokens[column] = tokens
@@ -296,7 +296,7 @@ export class Table {
     if (!this.columns.hasHandles) return
     for (const [i, { kind, handleAt }] of this.columns.all.entries()) {
       if (handleAt < 0 || this.numbers[this.row + handleAt] !== 0) continue
-      this.numbers[this.row + handleAt] = this.#shared.besides.add(kind, this.#blankLogs[i])
+      this.numbers[this.row + handleAt] = this.#shared.side.add(kind, this.#blankLogs[i])
       this.#blankLogs[i] = undefined
     }
   }

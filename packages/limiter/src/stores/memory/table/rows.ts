@@ -10,9 +10,10 @@
  *   free row is still there must make no difference to any answer, however clocks step within the grace: one
  *   store drops it and another, restored from it, does not.
  */
-import type { Besides } from './besides.js'
-import { type Columns, GRACE_US } from './columns.js'
-import type { DepartedRows } from './departed-rows.js'
+
+import type { DepartedRows } from '../export/departed-rows.js'
+import type { SideTable } from '../side/side-table.js'
+import { type Columns, GRACE_US } from './layout.js'
 import { Segment } from './segment.js'
 import { Sketch } from './sketch.js'
 
@@ -28,7 +29,7 @@ const NEIGHBOURS = 64
 
 /** What the tables of a store share. */
 export interface Shared {
-  readonly besides: Besides
+  readonly side: SideTable
   readonly departed: DepartedRows
   readonly maxKeys: number
   /** Rows of all tables, free ones included. */
@@ -121,7 +122,7 @@ export class Rows {
   #isFree(segment: Segment, row: number, now: number): boolean {
     const { numbers } = segment
     const { columns } = this
-    if (columns.emptyAt(numbers, row + 1, this.#shared.besides) + GRACE_US > now) return false
+    if (columns.emptyAt(numbers, row + 1, this.#shared.side) + GRACE_US > now) return false
     if (!columns.hasBuckets && this.#keptUs === 0) return true
     return numbers[row + 1 + columns.lastAt]! + this.#keptUs + GRACE_US <= now
   }
@@ -183,14 +184,14 @@ export class Rows {
     if (!this.columns.hasHolds) return false
     return this.columns.all.some(({ kind, handleAt }) => {
       if (handleAt < 0) return false
-      const beside = this.#shared.besides.get(kind, segment.numbers[row + 1 + handleAt]!)
+      const beside = this.#shared.side.get(kind, segment.numbers[row + 1 + handleAt]!)
       return beside !== undefined && 'live' in beside && beside.lastExpiry() > 0
     })
   }
 
   #clear(segment: Segment, row: number): void {
     for (const { handleAt } of this.columns.all) {
-      if (handleAt >= 0) this.#shared.besides.remove(segment.numbers[row + 1 + handleAt]!)
+      if (handleAt >= 0) this.#shared.side.remove(segment.numbers[row + 1 + handleAt]!)
     }
     segment.numbers.fill(0, row + 1, row + this.#stride)
   }

@@ -9,9 +9,9 @@ import {
   FIXED_WINDOW,
   type LimitNumbers,
   SLIDING_COUNTER,
-} from '../../algorithms/limit-numbers.js'
-import type { Numbers } from '../../algorithms/verdict.js'
-import type { Columns } from './columns.js'
+} from '../../../algorithms/limit-numbers.js'
+import type { Numbers } from '../../../algorithms/verdict.js'
+import type { Columns } from './layout.js'
 
 const LEAST_CELLS = 1024
 

@@ -3,8 +3,8 @@
  * newline, and doubles. Heads name tables by number, so that rows need not come beside their table.
  */
 import { crc32 } from 'node:zlib'
-import { SluiceError } from '../../errors.js'
-import type { TableColumn } from './columns.js'
+import { SluiceError } from '../../../errors.js'
+import type { TableColumn } from '../table/layout.js'
 
 export const VERSION = 2
 const LENGTHS = 8

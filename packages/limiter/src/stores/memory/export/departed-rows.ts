@@ -3,9 +3,10 @@
  * Changes say them, because what was exported of such a row before may say more than is true: it may
  * have been reset since. Bounded: of too many only a whole export makes sense.
  */
+
+import type { Rows } from '../table/rows.js'
+import type { Segment } from '../table/segment.js'
 import { RowBuffer } from './row-buffer.js'
-import type { Rows } from './rows.js'
-import type { Segment } from './segment.js'
 
 const LEAST = 65_536
 

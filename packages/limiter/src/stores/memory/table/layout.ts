@@ -7,7 +7,7 @@
  * where the amount does not divide the window; the last write is one number at the start of the row. So
  * it is in a layout without buckets, where it says only that the row was written.
  */
-import { emptyAt, widthOf } from '../../algorithms/algorithm.js'
+import { emptyAt, widthOf } from '../../../algorithms/algorithm.js'
 import {
   BUCKET,
   CONCURRENCY,
@@ -16,10 +16,10 @@ import {
   limitNumbers,
   SLIDING_COUNTER,
   SLIDING_LOG,
-} from '../../algorithms/limit-numbers.js'
-import type { Numbers } from '../../algorithms/verdict.js'
-import type { Family } from '../../rules/compiled-rule.js'
-import type { Besides } from './besides.js'
+} from '../../../algorithms/limit-numbers.js'
+import type { Numbers } from '../../../algorithms/verdict.js'
+import type { Family } from '../../../rules/compiled-rule.js'
+import type { SideTable } from '../side/side-table.js'
 
 /** A row says nothing any more this long after its counters are empty: clocks may step back that far. */
 export const GRACE_US = 60_000_000
@@ -116,7 +116,7 @@ export class Columns {
   }
 
   /** When the row that starts at `row` says nothing any more, but for the grace. */
-  emptyAt(numbers: Numbers, row: number, besides: Besides): number {
+  emptyAt(numbers: Numbers, row: number, side: SideTable): number {
     let last = 0
     for (let i = 0; i < this.all.length; i++) {
       const { kind, at, width, handleAt, numbers: limit } = this.all[i]!
@@ -126,7 +126,7 @@ export class Columns {
         empty = numbers[place]!
         if (width === 2 && numbers[place + 1]! > 0) empty++
       } else {
-        const beside = handleAt < 0 ? undefined : besides.get(kind, numbers[row + handleAt]!)
+        const beside = handleAt < 0 ? undefined : side.get(kind, numbers[row + handleAt]!)
         empty = emptyAt(numbers, place, limit, beside)
       }
       if (empty > last) last = empty

@@ -21,12 +21,12 @@ import type {
 } from '../operation.js'
 import type { Store } from '../store.js'
 import type { Moment, Transaction } from '../transaction.js'
-import { GRACE_US } from './columns.js'
 import { consume } from './consume.js'
-import { NO_HOLDS } from './hold-book.js'
 import { IdempotencyBook } from './idempotency-book.js'
-import type { Table } from './table.js'
-import { Tables } from './tables.js'
+import { NO_HOLDS } from './side/hold-book.js'
+import { GRACE_US } from './table/layout.js'
+import type { Table } from './table/table.js'
+import { Tables } from './table/tables.js'
 
 export interface MemoryStoreOptions {
   /**

@@ -3,8 +3,9 @@
  * Most rows never have any, so the sums are kept apart from the rows, by key and column, and outlive
  * a row for as long as a receipt from before could still be worth something.
  */
-import { GRACE_US } from './columns.js'
-import type { SumEntry } from './piece.js'
+
+import type { SumEntry } from '../export/piece.js'
+import { GRACE_US } from '../table/layout.js'
 
 /** Fewer changes than this are kept apart, however few sums there are. */
 const LEAST_CHANGES = 10_000

@@ -1,26 +1,27 @@
 /** Rows of one table and what they keep beside, gathered until they are a piece. */
-import type { Besides } from './besides.js'
-import { HoldBook } from './hold-book.js'
-import { LogRing } from './log-ring.js'
+
+import { HoldBook } from '../side/hold-book.js'
+import { LogRing } from '../side/log-ring.js'
+import type { SideTable } from '../side/side-table.js'
+import type { Segment } from '../table/segment.js'
+import type { Table } from '../table/table.js'
 import { encode } from './piece.js'
 import { RowBuffer } from './row-buffer.js'
-import type { Segment } from './segment.js'
-import type { Table } from './table.js'
 
 /** Pieces are about this large. */
 export const PIECE_BYTES = 65_536
 
 export class RowsPiece {
   readonly #table: Table
-  readonly #besides: Besides
+  readonly #side: SideTable
   readonly #rows = new RowBuffer()
   #holds: [number, number, [string, number, number][]][] = []
   #logs: [number, number, number][] = []
   #entries: number[] = []
 
-  constructor(table: Table, besides: Besides) {
+  constructor(table: Table, side: SideTable) {
     this.#table = table
-    this.#besides = besides
+    this.#side = side
   }
 
   get isAny(): boolean {
@@ -35,7 +36,7 @@ export class RowsPiece {
   isHeld(segment: Segment, row: number): boolean {
     return this.#table.columns.all.some(({ kind, handleAt }) => {
       if (handleAt < 0) return false
-      const beside = this.#besides.get(kind, segment.numbers[row + 1 + handleAt]!)
+      const beside = this.#side.get(kind, segment.numbers[row + 1 + handleAt]!)
       return beside instanceof HoldBook && beside.isChanged
     })
   }
@@ -45,7 +46,7 @@ export class RowsPiece {
     if (columns.hasHandles) {
       for (const [i, { kind, handleAt }] of columns.all.entries()) {
         if (handleAt < 0) continue
-        const beside = this.#besides.get(kind, segment.numbers[row + 1 + handleAt]!)
+        const beside = this.#side.get(kind, segment.numbers[row + 1 + handleAt]!)
         if (beside instanceof HoldBook) {
           beside.isChanged = false
           this.#holds.push([this.#rows.count, i, beside.entries()])

@@ -1,5 +1,5 @@
 /** Rows on their way out of a table: fingerprint and counters, one after the other, without handles. */
-import type { Segment } from './segment.js'
+import type { Segment } from '../table/segment.js'
 
 export class RowBuffer {
   /** How many rows it has. */

@@ -3,13 +3,14 @@
  * one before. A row that comes again replaces the one that is there, in whatever layout that was. What is
  * read is not trusted beyond its checksum: anything amiss is thrown, and the tables are of no use then.
  */
-import { Columns } from './columns.js'
-import { HoldBook } from './hold-book.js'
-import { LogRing } from './log-ring.js'
+
+import { HoldBook } from '../side/hold-book.js'
+import { LogRing } from '../side/log-ring.js'
+import { Columns } from '../table/layout.js'
+import type { Shared } from '../table/rows.js'
+import { Sketch } from '../table/sketch.js'
+import { Table } from '../table/table.js'
 import { damaged, decode, type Head, type HeadOf, split, VERSION } from './piece.js'
-import type { Shared } from './rows.js'
-import { Sketch } from './sketch.js'
-import { Table } from './table.js'
 
 export class RestoredTables {
   readonly byFamily = new Map<string, Table>()

@@ -1,17 +1,17 @@
 /** The tables of a store, one for each family of rules, and the secret by which keys are found in them. */
 import { randomFillSync } from 'node:crypto'
-import { SluiceError } from '../../errors.js'
-import type { Family } from '../../rules/compiled-rule.js'
-import type { RuleSet } from '../../rules/rule-set.js'
-import { type Slices, STEP } from '../../slices.js'
-import { Besides } from './besides.js'
-import { Columns, GRACE_US } from './columns.js'
-import { DepartedRows } from './departed-rows.js'
-import { Fingerprint } from './half-sip-hash.js'
+import { SluiceError } from '../../../errors.js'
+import type { Family } from '../../../rules/compiled-rule.js'
+import type { RuleSet } from '../../../rules/rule-set.js'
+import { type Slices, STEP } from '../../../slices.js'
+import { DepartedRows } from '../export/departed-rows.js'
+import { RestoredTables } from '../export/read.js'
+import { exportTables } from '../export/write.js'
+import { SideTable } from '../side/side-table.js'
+import { Fingerprint } from './fingerprint.js'
+import { Columns, GRACE_US } from './layout.js'
 import { isAhead, restartRow } from './restart-row.js'
-import { RestoredTables } from './restored-tables.js'
 import type { Shared } from './rows.js'
-import { exportTables } from './snapshot.js'
 import { Table } from './table.js'
 
 /** How many slots are looked at by one call for compaction, at least: a short pause, however many tables there are. */
@@ -139,7 +139,7 @@ export class Tables {
   }
 
   get size(): { readonly keys: number; readonly bytes: number; readonly evicted: number } {
-    let { bytes } = this.#shared.besides
+    let { bytes } = this.#shared.side
     for (const table of this.#byFamily.values()) bytes += table.bytes
     return { keys: this.#shared.rows, bytes, evicted: this.#shared.evicted }
   }
@@ -227,7 +227,7 @@ function canBeNarrow(family: Family, before: Table | undefined): boolean {
 
 function newShared(maxKeys: number): Shared {
   return {
-    besides: new Besides(),
+    side: new SideTable(),
     departed: new DepartedRows(maxKeys),
     maxKeys,
     rows: 0,

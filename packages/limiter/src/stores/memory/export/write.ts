@@ -13,12 +13,12 @@
  *   the sketch, or what was evicted into it, comes after the rows.
  * - A row that is gone is said to be gone, because it may have been reset before it went.
  */
-import type { Besides } from './besides.js'
+import type { SideTable } from '../side/side-table.js'
+import type { Shared } from '../table/rows.js'
+import type { Table } from '../table/table.js'
 import type { DepartedRows } from './departed-rows.js'
 import { encode, type SumEntry, VERSION } from './piece.js'
-import type { Shared } from './rows.js'
 import { PIECE_BYTES, RowsPiece } from './rows-piece.js'
-import type { Table } from './table.js'
 
 const SUMS_IN_A_PIECE = 500
 /** Nothing to write yet: a place to stop and let others decide. */
@@ -64,7 +64,7 @@ function* contents({ tables, shared, isWhole }: Exported): IterableIterator<Uint
         if (isWhole) table.refunds.track()
         if (table.isHeadChanged || isWhole) yield head(key, table, table === newest)
         yield* refunds(table)
-        yield* rows(table, shared.besides, isWhole, holdsChanged)
+        yield* rows(table, shared.side, isWhole, holdsChanged)
         if (isWhole) yield* sketch(table)
         else yield* departed(table, shared.departed)
         yield PAUSE
@@ -112,7 +112,7 @@ function* refunds(table: Table): IterableIterator<Uint8Array> {
 
 function* rows(
   table: Table,
-  besides: Besides,
+  side: SideTable,
   isWhole: boolean,
   holdsChanged: boolean,
 ): IterableIterator<Uint8Array> {
@@ -123,7 +123,7 @@ function* rows(
   if (from === Number.POSITIVE_INFINITY && !asksBooks) return
   // An empty row says something only where there is something else that it hides.
   const skipsEmpty = isWhole && table.rows.sketch === null && table.previous === null
-  const piece = new RowsPiece(table, besides)
+  const piece = new RowsPiece(table, side)
   // One segment may become many while others decide, but then it was looked at already.
   for (let i = 0, count = table.rows.segments.length; i < count; i++) {
     const segment = table.rows.segments[i]
@@ -131,7 +131,7 @@ function* rows(
     const { numbers } = segment
     segment.forEach((row) => {
       if (numbers[row + 1 + columns.lastAt]! >= from || (asksBooks && piece.isHeld(segment, row))) {
-        if (skipsEmpty && columns.emptyAt(numbers, row + 1, besides) === 0) return
+        if (skipsEmpty && columns.emptyAt(numbers, row + 1, side) === 0) return
         piece.add(segment, row)
       }
     })
