@@ -10,7 +10,7 @@ import { Columns } from '../table/layout.js'
 import type { Shared } from '../table/rows.js'
 import { Sketch } from '../table/sketch.js'
 import { Table } from '../table/table.js'
-import { damaged, decode, type Head, type HeadOf, split, VERSION } from './piece.js'
+import { damaged, type Head, type HeadOf, readPieces, VERSION } from './piece.js'
 
 export class RestoredTables {
   readonly byFamily = new Map<string, Table>()
@@ -23,10 +23,13 @@ export class RestoredTables {
 
   constructor(pieces: Iterable<Uint8Array>, shared: Shared) {
     this.#shared = shared
-    for (const content of split(pieces)) {
-      const { head, numbers } = decode(content)
-      this.#pieces++
-      this.#read(head, numbers)
+    try {
+      for (const { head, numbers } of readPieces(pieces)) {
+        this.#pieces++
+        this.#read(head, numbers)
+      }
+    } catch (error) {
+      throw isOfContent(error) ? damaged(error.message) : error
     }
     if (this.#number < 0 || this.#isInside) throw damaged('it ends early')
   }
@@ -58,7 +61,8 @@ export class RestoredTables {
   }
 
   #start({ version, seed, number, follows }: HeadOf<'start'>): void {
-    if (version !== VERSION) throw damaged(`it is of version ${version}, not ${VERSION}`)
+    if (version !== VERSION && version !== 2)
+      throw damaged(`it is of version ${version}, not ${VERSION}`)
     if (follows === null) {
       if (this.#number >= 0) throw damaged('two whole states follow each other')
       this.seed = new Int32Array(seed)
@@ -153,4 +157,9 @@ export class RestoredTables {
     for (let at = 0; at < numbers.length; at += stride)
       sketch.fold(integers[2 * at]!, integers[2 * at + 1]!, numbers, at + 1)
   }
+}
+
+/** The bytes could be read, and mean nothing: only the checksum at the end would have said so first. */
+function isOfContent(error: unknown): error is Error {
+  return [SyntaxError, TypeError, RangeError].some((kind) => error instanceof kind)
 }

@@ -13,11 +13,12 @@
  *   the sketch, or what was evicted into it, comes after the rows.
  * - A row that is gone is said to be gone, because it may have been reset before it went.
  */
+import { crc32 } from 'node:zlib'
 import type { SideTable } from '../side/side-table.js'
 import type { Shared } from '../table/rows.js'
 import type { Table } from '../table/table.js'
 import type { DepartedRows } from './departed-rows.js'
-import { encode, type SumEntry, VERSION } from './piece.js'
+import { encode, encodeStart, type SumEntry, VERSION } from './piece.js'
 import { PIECE_BYTES, RowsPiece } from './rows-piece.js'
 
 const SUMS_IN_A_PIECE = 500
@@ -36,14 +37,16 @@ export interface Exported {
 /** No piece at all where nothing has changed. Some pieces may be empty. */
 export function* exportTables(state: Exported): IterableIterator<Uint8Array> {
   const { seed, number, isWhole } = state
-  let pieces = 0
   const follows = isWhole ? null : number - 1
+  let pieces = 0
+  let checksum = 0
   for (const piece of contents(state)) {
     if (piece.length > 0 && pieces++ === 0)
-      yield encode({ kind: 'start', version: VERSION, seed: [...seed], number, follows })
+      yield encodeStart({ kind: 'start', version: VERSION, seed: [...seed], number, follows })
+    checksum = crc32(piece, checksum)
     yield piece
   }
-  if (pieces > 0) yield encode({ kind: 'end', pieces: pieces + 2 })
+  if (pieces > 0) yield encode({ kind: 'end', pieces: pieces + 2, checksum })
 }
 
 function* contents({ tables, shared, isWhole }: Exported): IterableIterator<Uint8Array> {
