@@ -61,7 +61,7 @@ export type Head =
       readonly holds: readonly Held[]
       readonly logs: readonly Logged[]
     }
-  /** Cells of one of the two arrays of a sketch of so many. */
+  /** Cells of one of the two lanes of a sketch of so many. */
   | {
       readonly kind: 'sketch'
       readonly table: number

@@ -12,6 +12,9 @@ import { Sketch } from '../table/sketch.js'
 import { Table } from '../table/table.js'
 import { damaged, type Head, type HeadOf, readPieces, VERSION } from './piece.js'
 
+/** More keys no store may have. */
+const MOST_CELLS = 2 ** 31
+
 export class RestoredTables {
   readonly byFamily = new Map<string, Table>()
   seed = new Int32Array(2)
@@ -48,7 +51,7 @@ export class RestoredTables {
       case 'rows':
         return this.#rows(head, numbers)
       case 'sketch':
-        return this.#sketchOf(head).setCells(head.lane, head.from, numbers)
+        return this.#sketchOf(head).raise(head.cells, { ...head, numbers })
       case 'gone':
         return this.#delete(head, numbers)
       case 'folds':
@@ -146,7 +149,10 @@ export class RestoredTables {
 
   #sketchOf(head: { readonly table: number; readonly cells: number }): Sketch {
     const { rows, columns } = this.#tableOf(head)
-    if (rows.sketch?.cells !== head.cells) rows.sketch = new Sketch(columns, head.cells)
+    const { cells } = head
+    if (!Number.isSafeInteger(Math.log2(cells)) || cells < 1 || cells > MOST_CELLS)
+      throw damaged(`a sketch of ${cells} cells`)
+    rows.sketch ??= new Sketch(columns, cells)
     return rows.sketch
   }
 

@@ -9,7 +9,7 @@ import { encode } from './piece.js'
 import { RowBuffer } from './row-buffer.js'
 
 /** Pieces are about this large. */
-export const PIECE_BYTES = 65_536
+const PIECE_BYTES = 65_536
 
 export class RowsPiece {
   readonly #table: Table

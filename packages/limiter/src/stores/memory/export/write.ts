@@ -10,16 +10,19 @@
  *   Holds that are renewed or released write no row: their book says so itself.
  * - A row that moves meanwhile is in one export or the next, and never in neither: layouts are visited
  *   oldest first and rows move to the newest; a layout that appears meanwhile is visited at the end;
- *   the sketch, or what was evicted into it, comes after the rows.
- * - A row that is gone is said to be gone, because it may have been reset before it went.
+ *   the sketch comes after the rows.
+ * - Of rows that are gone nothing is said: a row that was written since the last export is not freed or
+ *   evicted while another is there, so what older exports say of one that is gone was true to its end. If
+ *   such a row must go all the same, changes cannot be exported any more (`isTracked`). So changes need no
+ *   sketch: a row that was evicted is in an older export, and in a restored store exactly as it was, or folded
+ *   into that store's own sketch.
  */
 import { crc32 } from 'node:zlib'
 import type { SideTable } from '../side/side-table.js'
 import type { Shared } from '../table/rows.js'
 import type { Table } from '../table/table.js'
-import type { DepartedRows } from './departed-rows.js'
 import { encode, encodeStart, type SumEntry, VERSION } from './piece.js'
-import { PIECE_BYTES, RowsPiece } from './rows-piece.js'
+import { RowsPiece } from './rows-piece.js'
 
 const SUMS_IN_A_PIECE = 500
 /** Nothing to write yet: a place to stop and let others decide. */
@@ -52,7 +55,7 @@ export function* exportTables(state: Exported): IterableIterator<Uint8Array> {
 function* contents({ tables, shared, isWhole }: Exported): IterableIterator<Uint8Array> {
   const holdsChanged = shared.holdsChanged
   shared.holdsChanged = false
-  if (isWhole) shared.departed.track()
+  if (isWhole) begin(tables, shared)
   if (isWhole || shared.familiesChanged) {
     shared.familiesChanged = false
     yield encode({ kind: 'families', keys: [...tables.keys()] })
@@ -69,9 +72,19 @@ function* contents({ tables, shared, isWhole }: Exported): IterableIterator<Uint
         yield* refunds(table)
         yield* rows(table, shared.side, isWhole, holdsChanged)
         if (isWhole) yield* sketch(table)
-        else yield* departed(table, shared.departed)
         yield PAUSE
       }
+    }
+  }
+}
+
+/** A whole state says what is there when it comes to it, so it does not matter what is gone until then. */
+function begin(tables: ReadonlyMap<string, Table>, shared: Shared): void {
+  shared.isTracked = true
+  for (const newest of tables.values()) {
+    for (const table of generations(newest)) {
+      table.writtenFrom = Number.POSITIVE_INFINITY
+      table.exportingFrom = Number.POSITIVE_INFINITY
     }
   }
 }
@@ -122,6 +135,7 @@ function* rows(
   const { columns } = table
   const from = isWhole ? Number.NEGATIVE_INFINITY : table.writtenFrom
   table.writtenFrom = Number.POSITIVE_INFINITY
+  if (!isWhole) table.exportingFrom = from
   const asksBooks = holdsChanged && columns.hasHolds
   if (from === Number.POSITIVE_INFINITY && !asksBooks) return
   // An empty row says something only where there is something else that it hides.
@@ -140,49 +154,13 @@ function* rows(
     })
     yield piece.isLarge ? piece.take() : PAUSE
   }
+  table.exportingFrom = Number.POSITIVE_INFINITY
   if (piece.isAny) yield piece.take()
 }
 
-function* sketch({ id, rows, columns }: Table): IterableIterator<Uint8Array> {
+function* sketch({ id, rows }: Table): IterableIterator<Uint8Array> {
   if (rows.sketch === null) return
   const { cells } = rows.sketch
-  const step = Math.ceil(PIECE_BYTES / 8 / columns.width)
-  for (const lane of [0, 1]) {
-    for (let from = 0; from < cells; from += step) {
-      const numbers = rows.sketch.cellsFrom(lane, from, step)
-      const isBlank = numbers.every((number) => number === 0)
-      yield isBlank ? PAUSE : encode({ kind: 'sketch', table: id, cells, lane, from }, numbers)
-    }
-  }
-}
-
-/** A key that came back since has its row again, which is in this export or the next. */
-function* departed(table: Table, all: DepartedRows): IterableIterator<Uint8Array> {
-  const { id, rows, columns } = table
-  const departed = all.take(rows)
-  if (departed === undefined) return
-  const { evicted, freed } = departed
-  for (const numbers of parts(evicted.numbers, 1 + columns.width)) {
-    const { cells } = rows.sketch!
-    yield encode({ kind: 'folds', table: id, cells }, numbers)
-    yield encode({ kind: 'gone', table: id }, gone(table, numbers, 1 + columns.width))
-  }
-  for (const numbers of parts(freed.numbers, 1))
-    yield encode({ kind: 'gone', table: id }, gone(table, numbers, 1))
-}
-
-function* parts(numbers: Float64Array, stride: number): IterableIterator<Float64Array> {
-  const step = stride * Math.ceil(PIECE_BYTES / 8 / stride)
-  for (let from = 0; from < numbers.length; from += step) yield numbers.subarray(from, from + step)
-}
-
-/** The fingerprints of these rows, but for keys that have one. */
-function gone(table: Table, numbers: Float64Array, stride: number): Float64Array {
-  const integers = new Int32Array(numbers.buffer, numbers.byteOffset, 2 * numbers.length)
-  const lanes: number[] = []
-  for (let at = 0; at < integers.length; at += 2 * stride) {
-    const [a, b] = [integers[at]!, integers[at + 1]!]
-    if (!table.has(a, b)) lanes.push(a, b)
-  }
-  return new Float64Array(Int32Array.from(lanes).buffer)
+  for (const { numbers, ...which } of rows.sketch.everyCell())
+    yield encode({ kind: 'sketch', table: id, cells, ...which }, numbers)
 }

@@ -11,7 +11,8 @@
  *   store drops it and another, restored from it, does not.
  */
 
-import type { DepartedRows } from '../export/departed-rows.js'
+import { CONCURRENCY } from '../../../algorithms/limit-numbers.js'
+import type { HoldBook } from '../side/hold-book.js'
 import type { SideTable } from '../side/side-table.js'
 import { type Columns, GRACE_US } from './layout.js'
 import { Segment } from './segment.js'
@@ -26,16 +27,22 @@ const DIVIDE_AT = 8192
 const CANDIDATES = 8
 /** How many segments are looked through for it. */
 const NEIGHBOURS = 64
+/** How many rows that were written since the last export are passed, once there is one to evict. */
+const MOST_SKIPPED = 64
 
 /** What the tables of a store share. */
 export interface Shared {
   readonly side: SideTable
-  readonly departed: DepartedRows
   readonly maxKeys: number
   /** Rows of all tables, free ones included. */
   rows: number
   tables: number
   evicted: number
+  /**
+   * A whole state was exported, and no row that was written since was freed or evicted: what changed can be
+   * exported after it.
+   */
+  isTracked: boolean
   /** Tables made so far: their numbers. */
   madeTables: number
   /** A hold was renewed or released since the last export. */
@@ -44,12 +51,19 @@ export interface Shared {
   familiesChanged: boolean
 }
 
+/** What the rows must know of exports. */
+export interface Exported {
+  /** A row whose last write is not before this may be in no export yet as it is; Infinity where that does not matter. */
+  readonly unexportedFrom: number
+}
+
 export class Rows {
   columns: Columns
   count = 0
   /** What is left of the rows that were evicted. */
   sketch: Sketch | null = null
   readonly #shared: Shared
+  readonly #exported: Exported
   /** Doubles from row to row. */
   readonly #stride: number
   #segments: Segment[]
@@ -57,9 +71,10 @@ export class Rows {
   /** While it is compacted: for how long rows are kept after their last write. */
   #keptUs = 0
 
-  constructor(columns: Columns, shared: Shared) {
+  constructor(columns: Columns, shared: Shared, exported: Exported) {
     this.columns = columns
     this.#shared = shared
+    this.#exported = exported
     this.#stride = 1 + columns.rowWidth
     this.#segments = [new Segment(this.#stride, 4)]
   }
@@ -100,7 +115,6 @@ export class Rows {
         return row
       }
       if (passed < CANDIDATES && this.#isFree(segment, row, now)) {
-        this.#shared.departed.free(this, segment, row)
         this.#clear(segment, row)
         return row
       }
@@ -123,29 +137,46 @@ export class Rows {
     const { numbers } = segment
     const { columns } = this
     if (columns.emptyAt(numbers, row + 1, this.#shared.side) + GRACE_US > now) return false
-    if (!columns.hasBuckets && this.#keptUs === 0) return true
-    return numbers[row + 1 + columns.lastAt]! + this.#keptUs + GRACE_US <= now
+    const last = numbers[row + 1 + columns.lastAt]!
+    const isAsked = columns.hasBuckets || this.#keptUs > 0
+    if (isAsked && last + this.#keptUs + GRACE_US > now) return false
+    return !this.#isUnexported(segment, row)
+  }
+
+  /** Changes say only what rows say: one that was reset and is gone would come back as it was before. */
+  #isUnexported(segment: Segment, row: number): boolean {
+    if (!this.#shared.isTracked) return false
+    const { columns } = this
+    const last = segment.numbers[row + 1 + columns.lastAt]!
+    if (last > 0 && last >= this.#exported.unexportedFrom) return true
+    return columns.hasHolds && this.#books(segment, row).some(({ isChanged }) => isChanged)
   }
 
   /**
    * One key too many: of a few rows near the newcomer's home, the one that has used least dies, and what
    * it had used goes into the sketch. Rows that hold something stay. A segment that has no such row
-   * leaves it to the next.
+   * leaves it to the next. A row that was written since the last export goes only where there is no other.
    */
   #evict(a: number, b: number, newcomer: number): void {
+    if (this.#evictOne(a, b, newcomer, false)) return
+    if (this.#evictOne(a, b, newcomer, true)) this.#shared.isTracked = false
+  }
+
+  #evictOne(a: number, b: number, newcomer: number, mayBeUnexported: boolean): boolean {
+    if (mayBeUnexported && !this.#shared.isTracked) return false
     const own = (a >>> SEGMENT_SHIFT) & this.#segmentMask
     for (let i = 0; i < Math.min(this.#segments.length, NEIGHBOURS); i++) {
       const segment = this.#segments[(own + i) & this.#segmentMask]!
-      const victim = this.#leastUsed(segment, b, i === 0 ? newcomer : -1)
+      const victim = this.#leastUsed(segment, b, i === 0 ? newcomer : -1, mayBeUnexported)
       if (victim < 0) continue
       this.sketch ??= new Sketch(this.columns, this.count)
       const [x, y] = [segment.fingerprintA(victim), segment.fingerprintB(victim)]
       this.sketch.fold(x, y, segment.numbers, victim + 1)
-      this.#shared.departed.evict(this, segment, victim)
       this.#shared.evicted++
       this.#remove(segment, victim)
-      return
+      return true
     }
+    return false
   }
 
   /** The key has no row any more. */
@@ -162,15 +193,21 @@ export class Rows {
   }
 
   /** Of the first rows from a key's home on, the one that has used least and may go; -1 if there is none. */
-  #leastUsed(segment: Segment, b: number, newcomer: number): number {
+  #leastUsed(segment: Segment, b: number, newcomer: number, mayBeUnexported: boolean): number {
     let slot = segment.home(b)
     let victim = -1
     let least = Number.POSITIVE_INFINITY
-    for (let passed = 0, seen = 0; passed < segment.capacity && seen < CANDIDATES; passed++) {
+    let left = CANDIDATES
+    let skipped = 0
+    for (let passed = 0; passed < segment.capacity && left > 0; passed++) {
       const row = segment.rowAt(slot)
       slot = segment.next(slot)
       if (segment.isEmpty(row) || segment.isDead(row) || row === newcomer) continue
-      seen++
+      if (!mayBeUnexported && this.#isUnexported(segment, row)) {
+        if (++skipped > MOST_SKIPPED && victim >= 0) break
+        continue
+      }
+      left--
       const used = this.columns.usedUntil(segment.numbers, row + 1)
       if (used < least && !this.#holds(segment, row)) {
         victim = row
@@ -181,11 +218,13 @@ export class Rows {
   }
 
   #holds(segment: Segment, row: number): boolean {
-    if (!this.columns.hasHolds) return false
-    return this.columns.all.some(({ kind, handleAt }) => {
-      if (handleAt < 0) return false
-      const beside = this.#shared.side.get(kind, segment.numbers[row + 1 + handleAt]!)
-      return beside !== undefined && 'live' in beside && beside.lastExpiry() > 0
+    return this.columns.hasHolds && this.#books(segment, row).some((book) => book.lastExpiry() > 0)
+  }
+
+  #books(segment: Segment, row: number): HoldBook[] {
+    return this.columns.all.flatMap(({ kind, handleAt }) => {
+      const handle = kind === CONCURRENCY ? segment.numbers[row + 1 + handleAt]! : 0
+      return handle === 0 ? [] : (this.#shared.side.get(kind, handle) as HoldBook)
     })
   }
 
@@ -236,7 +275,6 @@ export class Rows {
   #moveInto(segment: Segment, now: number, target: (a: number) => Segment): void {
     segment.forEach((row) => {
       if (this.#isFree(segment, row, now)) {
-        this.#shared.departed.free(this, segment, row)
         this.#clear(segment, row)
         this.#add(-1)
       } else target(segment.fingerprintA(row)).copyFrom(segment, row)

@@ -13,71 +13,117 @@ import {
 import type { Numbers } from '../../../algorithms/verdict.js'
 import type { Columns } from './layout.js'
 
-const LEAST_CELLS = 1024
+/** Cells are kept and exported in blocks of so many, which is the fewest there are. */
+const BLOCK_CELLS = 1024
+const BLOCK_SHIFT = 10
+
+type Lane = (Float64Array | undefined)[]
+
+/** Cells of one of the two lanes, side by side. */
+export interface SketchCells {
+  readonly lane: number
+  readonly from: number
+  readonly numbers: Float64Array
+}
 
 export class Sketch {
   readonly #columns: Columns
-  readonly cells: number
-  readonly #mask: number
-  readonly #cells: readonly [Float64Array, Float64Array]
+  /** Empty blocks are not there. */
+  #lanes: readonly [Lane, Lane]
+  readonly #zeros: Float64Array
 
+  /** For about so many rows. */
   constructor(columns: Columns, rows: number) {
-    let cells = LEAST_CELLS
-    while (cells < rows) cells *= 2
+    let blocks = 1
+    while (blocks * BLOCK_CELLS < rows) blocks *= 2
     this.#columns = columns
-    this.cells = cells
-    this.#mask = cells - 1
-    this.#cells = [new Float64Array(cells * columns.width), new Float64Array(cells * columns.width)]
+    this.#lanes = [new Array<undefined>(blocks), new Array<undefined>(blocks)]
+    this.#zeros = new Float64Array(BLOCK_CELLS * columns.width)
+  }
+
+  /** A power of two. */
+  get cells(): number {
+    return this.#lanes[0].length * BLOCK_CELLS
   }
 
   get bytes(): number {
-    return 2 * this.#cells[0].byteLength
+    const blocks = this.#lanes.flat().filter((block) => block !== undefined)
+    return blocks.length * this.#zeros.byteLength
   }
 
   fold(a: number, b: number, numbers: Numbers, row: number): void {
-    for (const [lane, cells] of this.#lanes(a, b)) {
-      for (const { kind, at, width, numbers: limit } of this.#columns.all) {
-        if (kind === BUCKET) raiseBucket(cells, lane + at, numbers, row + at, width)
-        else if (kind === FIXED_WINDOW) raiseWindow(cells, lane + at, numbers, row + at)
-        else if (kind === SLIDING_COUNTER) raiseCounter(cells, lane + at, numbers, row + at, limit)
-        else raiseEach(cells, lane + at, numbers, row + at, 2)
-      }
-    }
+    this.#raise(this.#lanes[0], this.#firstCell(a), numbers, row)
+    this.#raise(this.#lanes[1], this.#secondCell(b), numbers, row)
   }
 
   /** Writes the lower of the key's two cells into a row of zeros. */
   restore(a: number, b: number, numbers: Numbers, row: number): void {
-    const [[x, first], [y, second]] = this.#lanes(a, b)
-    for (const { kind, at, numbers: limit } of this.#columns.all) {
+    const [first, x] = this.#read(this.#lanes[0], this.#firstCell(a))
+    const [second, y] = this.#read(this.#lanes[1], this.#secondCell(b))
+    for (const { kind, at, width, numbers: limit } of this.#columns.all) {
       const into = row + at
       if (kind === BUCKET) numbers[into] = Math.min(first[x + at]!, second[y + at]!)
       else if (kind === FIXED_WINDOW) lowerWindow(numbers, into, first, x + at, second, y + at)
       else if (kind === SLIDING_COUNTER)
         lowerCounter(numbers, into, first, x + at, second, y + at, limit)
-      else {
-        numbers[into] = Math.min(first[x + at]!, second[y + at]!)
-        numbers[into + 1] = Math.min(first[x + at + 1]!, second[y + at + 1]!)
-      }
+      else
+        for (let i = 0; i < width; i++)
+          numbers[into + i] = Math.min(first[x + at + i]!, second[y + at + i]!)
     }
   }
 
-  /** So many cells of one of the two arrays, or those that are left. */
-  cellsFrom(lane: number, from: number, count: number): Float64Array {
+  /** Every cell that says something. */
+  *everyCell(): IterableIterator<SketchCells> {
+    for (const [lane, blocks] of this.#lanes.entries())
+      for (const [i, numbers] of blocks.entries())
+        if (numbers !== undefined) yield { lane, from: i * BLOCK_CELLS, numbers }
+  }
+
+  /** Raises these cells, which are of a sketch of `cells` cells, to what they were there at least. */
+  raise(cells: number, { lane, from, numbers }: SketchCells): void {
+    while (this.cells < cells) this.#double()
     const { width } = this.#columns
-    return this.#cells[lane === 0 ? 0 : 1].subarray(from * width, (from + count) * width)
+    const blocks = this.#lanes[lane === 0 ? 0 : 1]
+    for (let i = 0; i * width < numbers.length; i++) {
+      // A cell of a smaller sketch stands for several here.
+      const first = (from + i) & (cells - 1)
+      for (let cell = first; cell < this.cells; cell += cells)
+        this.#raise(blocks, cell, numbers, i * width)
+    }
   }
 
-  setCells(lane: number, from: number, numbers: Float64Array): void {
-    this.#cells[lane === 0 ? 0 : 1].set(numbers, from * this.#columns.width)
-  }
-
-  #lanes(a: number, b: number): [[number, Float64Array], [number, Float64Array]] {
-    const width = this.#columns.width
-    const [first, second] = this.#cells
-    return [
-      [(a & this.#mask) * width, first],
-      [((b >>> 7) & this.#mask) * width, second],
+  /** Twice as many cells: each stands for what its half of the key's bits says, and both say what it said. */
+  #double(): void {
+    const [first, second] = this.#lanes
+    this.#lanes = [
+      [...first, ...first.map((block) => block?.slice())],
+      [...second, ...second.map((block) => block?.slice())],
     ]
+  }
+
+  #firstCell(a: number): number {
+    return a & (this.cells - 1)
+  }
+
+  #secondCell(b: number): number {
+    return (b >>> 7) & (this.cells - 1)
+  }
+
+  #read(lane: Lane, cell: number): [Float64Array, number] {
+    const block = lane[cell >> BLOCK_SHIFT]
+    return [block ?? this.#zeros, (cell & (BLOCK_CELLS - 1)) * this.#columns.width]
+  }
+
+  #raise(lane: Lane, cell: number, numbers: Numbers, row: number): void {
+    const { width, all } = this.#columns
+    const cells = (lane[cell >> BLOCK_SHIFT] ??= new Float64Array(BLOCK_CELLS * width))
+    const to = (cell & (BLOCK_CELLS - 1)) * width
+    for (const { kind, at, width, numbers: limit } of all) {
+      if (kind === BUCKET) raiseBucket(cells, to + at, numbers, row + at, width)
+      else if (kind === FIXED_WINDOW) raiseWindow(cells, to + at, numbers, row + at)
+      else if (kind === SLIDING_COUNTER) raiseCounter(cells, to + at, numbers, row + at, limit)
+      else raiseEach(cells, to + at, numbers, row + at, width)
+    }
   }
 }
 

@@ -40,6 +40,8 @@ export class Table {
   readonly mostTokens: number[]
   /** No row was written earlier than this since the last export; everything may have been before the first. */
   writtenFrom = Number.NEGATIVE_INFINITY
+  /** The same of the export before, while its rows are exported as changes. */
+  exportingFrom = Number.POSITIVE_INFINITY
   /** Something of it that is no row was changed since the last export. */
   isHeadChanged = true
 
@@ -52,7 +54,7 @@ export class Table {
     this.id = shared.madeTables++
     this.columns = columns
     this.#shared = shared
-    this.rows = new Rows(columns, shared)
+    this.rows = new Rows(columns, shared, this)
     this.refunds = new RefundSums(Math.max(1024, shared.maxKeys))
     this.#blank = new Float64Array(1 + columns.rowWidth)
     this.#blankLogs = columns.all.map(() => undefined)
@@ -131,6 +133,11 @@ export class Table {
     const last = previous.columns.lastOf(previous.numbers, previous.row)
     this.columns.touch(this.#blank, 1, last)
     return previous.isKnown
+  }
+
+  /** Rows that were written since then may be in no export yet as they are. */
+  get unexportedFrom(): number {
+    return Math.min(this.writtenFrom, this.exportingFrom)
   }
 
   /** The located row was written. */

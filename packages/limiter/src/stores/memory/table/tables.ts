@@ -4,7 +4,6 @@ import { SluiceError } from '../../../errors.js'
 import type { Family } from '../../../rules/compiled-rule.js'
 import type { RuleSet } from '../../../rules/rule-set.js'
 import { type Slices, STEP } from '../../../slices.js'
-import { DepartedRows } from '../export/departed-rows.js'
 import { RestoredTables } from '../export/read.js'
 import { exportTables } from '../export/write.js'
 import { SideTable } from '../side/side-table.js'
@@ -16,6 +15,9 @@ import { Table } from './table.js'
 
 /** How many slots are looked at by one call for compaction, at least: a short pause, however many tables there are. */
 const COMPACTED_SLOTS = 4096
+
+/** So often all tables are compacted without the rows that changes must have: then no changes are expected any more. */
+const MOST_ROUNDS = 1000
 
 /** By which family a table was last asked for. */
 interface LastUse {
@@ -33,6 +35,8 @@ export class Tables {
   readonly #kept = new Map<string, RuleSet>()
   readonly #lastUses = new WeakMap<Table, LastUse>()
   #compacting: Iterator<readonly [string, Table, number]> | null = null
+  /** How often all tables were compacted since the last export. */
+  #roundsSinceExport = 0
   /** How many exports said anything. */
   #exports = 0
   /** The last one was read to its end. */
@@ -150,6 +154,7 @@ export class Tables {
       const { done, value } = this.#compacting.next()
       if (done === true) {
         this.#compacting = null
+        if (++this.#roundsSinceExport >= MOST_ROUNDS) this.#shared.isTracked = false
         return
       }
       const [key, table, index] = value
@@ -162,9 +167,9 @@ export class Tables {
     return this.#export(true)
   }
 
-  /** Changes since the export before: that was read to its end, and not too much was forgotten since. */
+  /** The export before was read to its end, and no row that was written since had to go. */
   get canExportChanges(): boolean {
-    return this.#isFollowed && this.#shared.departed.isTracked
+    return this.#isFollowed && this.#shared.isTracked
   }
 
   exportChanges(): IterableIterator<Uint8Array> {
@@ -178,6 +183,7 @@ export class Tables {
 
   *#export(isWhole: boolean): IterableIterator<Uint8Array> {
     this.#isFollowed = false
+    this.#roundsSinceExport = 0
     const number = this.#exports + 1
     const { seed, tables, shared } = {
       seed: this.#seed,
@@ -185,6 +191,11 @@ export class Tables {
       shared: this.#shared,
     }
     for (const piece of exportTables({ seed, tables, shared, number, isWhole })) {
+      if (!isWhole && !shared.isTracked)
+        throw new SluiceError(
+          'invalid_snapshot',
+          'rows had to go while their changes were exported: a whole state must be exported',
+        )
       if (piece.length > 0) this.#exports = number
       yield piece
     }
@@ -228,11 +239,11 @@ function canBeNarrow(family: Family, before: Table | undefined): boolean {
 function newShared(maxKeys: number): Shared {
   return {
     side: new SideTable(),
-    departed: new DepartedRows(maxKeys),
     maxKeys,
     rows: 0,
     tables: 0,
     evicted: 0,
+    isTracked: false,
     madeTables: 0,
     holdsChanged: false,
     familiesChanged: false,
