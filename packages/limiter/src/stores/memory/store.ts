@@ -186,15 +186,9 @@ export class MemoryStore implements Store {
 
   #renew(operation: Renew, now: number): number {
     this.#tables.noteHolds()
-    const expiries = this.#holdsOf(operation, now).map(({ limit, holds, table }) => {
-      const expiry = renewHold(limit, now, holds, operation.holdId)
-      // An earlier layout is dropped when nothing written there before can matter: a renewed hold can for longer.
-      if (expiry > 0 && table?.isBlank) {
-        table.settle(now)
-        table.touch(now)
-      }
-      return expiry
-    })
+    const expiries = this.#holdsOf(operation, now).map(({ limit, holds }) =>
+      renewHold(limit, now, holds, operation.holdId),
+    )
     return expiries.length === 0 ? 0 : Math.min(...expiries)
   }
 
@@ -210,16 +204,13 @@ export class MemoryStore implements Store {
   }
 
   /** The rules may have changed since the hold was taken: its limits are found by what they are. */
-  #holdsOf(
-    { rule, value }: HoldOperation,
-    now: number,
-  ): { limit: LimitNumbers; holds: Holds; table: Table | undefined }[] {
+  #holdsOf({ rule, value }: HoldOperation, now: number): { limit: LimitNumbers; holds: Holds }[] {
     const table = this.#tables.find(rule.family, value, now)
     return rule.limits.flatMap(({ id, numbers }) => {
       if (numbers.kind !== CONCURRENCY) return []
       const column = table?.columns.indexOf(id) ?? -1
       const holds = column < 0 ? NO_HOLDS : (table!.beside(column) as Holds)
-      return [{ limit: numbers, holds, table }]
+      return [{ limit: numbers, holds }]
     })
   }
 

@@ -11,8 +11,8 @@ import { SluiceError } from '../../../errors.js'
 import type { TableColumn } from '../table/layout.js'
 
 export const VERSION = 3
-/** Its pieces have a length and a checksum each. */
-const FRAMED_VERSION = 2
+/** The version before, which is read too. Its pieces have a length and a checksum each. */
+export const VERSION_BEFORE = 2
 const LENGTHS = 8
 /** A longer piece is none of ours: a damaged length is not waited for. */
 const MOST_BYTES = 2 ** 30
@@ -39,11 +39,9 @@ export type Head =
       readonly kind: 'table'
       readonly table: number
       readonly key: string
-      readonly isNewest: boolean
-      readonly previous: number | null
-      readonly previousEnds: number
       readonly columns: readonly TableColumn[]
       readonly isNarrow: boolean
+      readonly nextSerial: number
       readonly mostTokens: readonly number[]
     }
   /** `isFirst`: these and those that follow are all sums of the table. */
@@ -69,12 +67,23 @@ export type Head =
       readonly lane: number
       readonly from: number
     }
+  | Version2Head
+  /** `checksum`: of every byte after the start. */
+  | { readonly kind: 'end'; readonly pieces: number; readonly checksum: number }
+
+/** What only version 2 has. */
+type Version2Head =
   /** Fingerprints of keys that have no row any more. */
   | { readonly kind: 'gone'; readonly table: number }
   /** Rows that were evicted, to be folded into the sketch. */
   | { readonly kind: 'folds'; readonly table: number; readonly cells: number }
-  /** `checksum`: of every byte after the start. */
-  | { readonly kind: 'end'; readonly pieces: number; readonly checksum: number }
+
+/** There a table had one layout; another took over from it, and its rows moved when they were written. */
+export interface Version2Table extends Omit<HeadOf<'table'>, 'nextSerial' | 'columns'> {
+  readonly isNewest: boolean
+  readonly previous: number | null
+  readonly columns: readonly Omit<TableColumn, 'serial' | 'since'>[]
+}
 
 export type HeadOf<Kind extends Head['kind']> = Extract<Head, { kind: Kind }>
 
@@ -103,7 +112,7 @@ export function* readPieces(cuts: Iterable<Uint8Array>): IterableIterator<Piece>
   const bytes = new Incoming(cuts)
   while (!bytes.isAtEnd()) {
     let piece = framedPiece(bytes)
-    const isFramed = piece.head.kind === 'start' && piece.head.version === FRAMED_VERSION
+    const isFramed = piece.head.kind === 'start' && piece.head.version === VERSION_BEFORE
     bytes.checksum = 0
     yield piece
     while (piece.head.kind !== 'end') {

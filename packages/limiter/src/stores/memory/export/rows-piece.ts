@@ -3,6 +3,7 @@
 import { HoldBook } from '../side/hold-book.js'
 import { LogRing } from '../side/log-ring.js'
 import type { SideTable } from '../side/side-table.js'
+import type { Columns } from '../table/layout.js'
 import type { Segment } from '../table/segment.js'
 import type { Table } from '../table/table.js'
 import { encode } from './piece.js'
@@ -12,7 +13,8 @@ import { RowBuffer } from './row-buffer.js'
 const PIECE_BYTES = 65_536
 
 export class RowsPiece {
-  readonly #table: Table
+  readonly #table: number
+  readonly #columns: Columns
   readonly #side: SideTable
   readonly #rows = new RowBuffer()
   #holds: [number, number, [string, number, number][]][] = []
@@ -20,7 +22,8 @@ export class RowsPiece {
   #entries: number[] = []
 
   constructor(table: Table, side: SideTable) {
-    this.#table = table
+    this.#table = table.id
+    this.#columns = table.columns
     this.#side = side
   }
 
@@ -34,15 +37,16 @@ export class RowsPiece {
 
   /** Its holds have changed since they were exported. */
   isHeld(segment: Segment, row: number): boolean {
-    return this.#table.columns.all.some(({ kind, handleAt }) => {
-      if (handleAt < 0) return false
-      const beside = this.#side.get(kind, segment.numbers[row + 1 + handleAt]!)
+    return this.#columns.all.some(({ kind, handleAt }) => {
+      const handle = handleAt < 0 ? 0 : segment.numbers[row + 1 + handleAt]!
+      if (handle === 0) return false
+      const beside = this.#side.get(kind, handle)
       return beside instanceof HoldBook && beside.isChanged
     })
   }
 
   add(segment: Segment, row: number): void {
-    const { columns } = this.#table
+    const columns = this.#columns
     if (columns.hasHandles) {
       for (const [i, { kind, handleAt }] of columns.all.entries()) {
         if (handleAt < 0) continue
@@ -62,8 +66,7 @@ export class RowsPiece {
 
   take(): Uint8Array {
     for (const number of this.#entries) this.#rows.push(number)
-    const { id } = this.#table
-    const head = { kind: 'rows', table: id, holds: this.#holds, logs: this.#logs } as const
+    const head = { kind: 'rows', table: this.#table, holds: this.#holds, logs: this.#logs } as const
     const piece = encode(head, this.#rows.numbers)
     this.#rows.clear()
     this.#holds = []

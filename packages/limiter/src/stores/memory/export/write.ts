@@ -8,9 +8,9 @@
  *   read and set back before the first row is looked at. So whatever clocks do, a row that was written
  *   since has a last write ≥ `writtenFrom`; some that were not may have so too, which is harmless.
  *   Holds that are renewed or released write no row: their book says so itself.
- * - A row that moves meanwhile is in one export or the next, and never in neither: layouts are visited
- *   oldest first and rows move to the newest; a layout that appears meanwhile is visited at the end;
- *   the sketch comes after the rows.
+ * - Rows are in the layout of the last head of their table before them; a reader that meets another head brings
+ *   the rows that it has to that layout, as this store does. The sketch comes after the rows, so that a row that
+ *   is evicted meanwhile is in one of them.
  * - Of rows that are gone nothing is said: a row that was written since the last export is not freed or
  *   evicted while another is there, so what older exports say of one that is gone was true to its end. If
  *   such a row must go all the same, changes cannot be exported any more (`isTracked`). So changes need no
@@ -60,52 +60,40 @@ function* contents({ tables, shared, isWhole }: Exported): IterableIterator<Uint
     shared.familiesChanged = false
     yield encode({ kind: 'families', keys: [...tables.keys()] })
   }
-  const visited = new Set<Table>()
-  for (let made = -1; made !== shared.madeTables; ) {
-    made = shared.madeTables
-    for (const [key, newest] of tables) {
-      for (const table of generations(newest)) {
-        if (visited.has(table)) continue
-        visited.add(table)
-        if (isWhole) table.refunds.track()
-        if (table.isHeadChanged || isWhole) yield head(key, table, table === newest)
-        yield* refunds(table)
-        yield* rows(table, shared.side, isWhole, holdsChanged)
-        if (isWhole) yield* sketch(table)
-        yield PAUSE
-      }
-    }
+  // Tables that come meanwhile are visited too, at the end.
+  for (const [key, table] of tables) {
+    if (isWhole) table.refunds.track()
+    if (table.isHeadChanged || isWhole) yield head(key, table)
+    yield* refunds(table)
+    yield* rows(key, table, { side: shared.side, isWhole, holdsChanged })
+    if (isWhole) yield* sketch(key, table)
+    yield PAUSE
   }
 }
 
 /** A whole state says what is there when it comes to it, so it does not matter what is gone until then. */
 function begin(tables: ReadonlyMap<string, Table>, shared: Shared): void {
   shared.isTracked = true
-  for (const newest of tables.values()) {
-    for (const table of generations(newest)) {
-      table.writtenFrom = Number.POSITIVE_INFINITY
-      table.exportingFrom = Number.POSITIVE_INFINITY
-    }
+  for (const table of tables.values()) {
+    table.writtenFrom = Number.POSITIVE_INFINITY
+    table.exportingFrom = Number.POSITIVE_INFINITY
   }
 }
 
-/** Earlier layouts first: a key's row is in the newest that has it. */
-function generations(table: Table): Table[] {
-  return table.previous === null ? [table] : [...generations(table.previous), table]
-}
-
-function head(key: string, table: Table, isNewest: boolean): Uint8Array {
-  const { id, columns, previous, previousEnds, mostTokens } = table
+function head(key: string, table: Table): Uint8Array {
+  const { id, columns, mostTokens } = table
+  const { isNarrow, nextSerial } = columns
   table.isHeadChanged = false
+  table.exportedLayout = columns.layout
   return encode({
     kind: 'table',
     table: id,
     key,
-    isNewest,
-    previous: previous?.id ?? null,
-    previousEnds,
-    columns: columns.all.map(({ id, kind, window, amount }) => ({ id, kind, window, amount })),
-    isNarrow: columns.isNarrow,
+    columns: columns.all.map(({ id, serial, kind, window, amount, since }) => {
+      return { id, serial, kind, window, amount, since }
+    }),
+    isNarrow,
+    nextSerial,
     mostTokens,
   })
 }
@@ -127,25 +115,30 @@ function* refunds(table: Table): IterableIterator<Uint8Array> {
 }
 
 function* rows(
+  key: string,
   table: Table,
-  side: SideTable,
-  isWhole: boolean,
-  holdsChanged: boolean,
+  { side, isWhole, holdsChanged }: { side: SideTable; isWhole: boolean; holdsChanged: boolean },
 ): IterableIterator<Uint8Array> {
-  const { columns } = table
   const from = isWhole ? Number.NEGATIVE_INFINITY : table.writtenFrom
   table.writtenFrom = Number.POSITIVE_INFINITY
   if (!isWhole) table.exportingFrom = from
-  const asksBooks = holdsChanged && columns.hasHolds
+  const asksBooks = holdsChanged && table.columns.hasHolds
   if (from === Number.POSITIVE_INFINITY && !asksBooks) return
-  // An empty row says something only where there is something else that it hides.
-  const skipsEmpty = isWhole && table.rows.sketch === null && table.previous === null
-  const piece = new RowsPiece(table, side)
+  let piece = new RowsPiece(table, side)
   // One segment may become many while others decide, but then it was looked at already.
-  for (let i = 0, count = table.rows.segments.length; i < count; i++) {
-    const segment = table.rows.segments[i]
+  for (let i = 0, count = table.rows.segments; i < count; i++) {
+    // The layout may change while others decide: rows are read in the one whose head was read before them.
+    while (table.columns.layout !== table.exportedLayout) {
+      if (piece.isAny) yield piece.take()
+      yield head(key, table)
+      piece = new RowsPiece(table, side)
+    }
+    const segment = table.rows.segmentAt(i)
     if (segment === undefined) break
     const { numbers } = segment
+    const { columns } = table
+    // An empty row says something only where there is a sketch that it hides.
+    const skipsEmpty = isWhole && table.rows.sketch === null
     segment.forEach((row) => {
       if (numbers[row + 1 + columns.lastAt]! >= from || (asksBooks && piece.isHeld(segment, row))) {
         if (skipsEmpty && columns.emptyAt(numbers, row + 1, side) === 0) return
@@ -158,9 +151,15 @@ function* rows(
   if (piece.isAny) yield piece.take()
 }
 
-function* sketch({ id, rows }: Table): IterableIterator<Uint8Array> {
-  if (rows.sketch === null) return
-  const { cells } = rows.sketch
-  for (const { numbers, ...which } of rows.sketch.everyCell())
-    yield encode({ kind: 'sketch', table: id, cells, ...which }, numbers)
+function* sketch(key: string, table: Table): IterableIterator<Uint8Array> {
+  const { sketch } = table.rows
+  if (sketch === null) return
+  const every = sketch.everyCell()
+  for (;;) {
+    while (table.columns.layout !== table.exportedLayout) yield head(key, table)
+    const { done, value } = every.next()
+    if (done === true) return
+    const { numbers, ...which } = value
+    yield encode({ kind: 'sketch', table: table.id, cells: sketch.cells, ...which }, numbers)
+  }
 }

@@ -24,6 +24,8 @@ import type { SideTable } from '../side/side-table.js'
 /** A row says nothing any more this long after its counters are empty: clocks may step back that far. */
 export const GRACE_US = 60_000_000
 
+/** A column's numbers, on their way from one row to another. */
+const full = new Float64Array(4)
 /** A bucket's numbers in full. */
 const TAT = 0
 const FRACTION = 1
@@ -32,10 +34,14 @@ const LAST = 3
 
 export interface TableColumn {
   readonly id: string
+  /** Names the column within its table. One that goes and comes back starts anew, under another number. */
+  readonly serial: number
   readonly kind: number
   readonly window: number
   /** The amount that all rows were written under, in a narrow layout. */
   readonly amount: number
+  /** When that amount took effect, or was first asked for. */
+  readonly since: number
 }
 
 interface PlacedColumn extends TableColumn {
@@ -61,28 +67,30 @@ export class Columns {
   readonly hasBuckets: boolean
   /** Where the row's last write is, as `touch` notes it: its own number, or that of the first bucket. */
   readonly lastAt: number
-  /** Equal where rows mean the same. */
+  /** Equal where rows of the table mean the same. */
   readonly layout: string
+  /** What the table's next column is called. */
+  readonly nextSerial: number
 
   constructor(
     columns: readonly TableColumn[],
     isNarrow: boolean,
+    nextSerial: number,
     samples?: readonly LimitNumbers[],
   ) {
     this.isNarrow = isNarrow
+    this.nextSerial = nextSerial
     const widths = columns.map((column) => widthIn(column, isNarrow))
     const firstBucket = columns.findIndex(({ kind }) => kind === BUCKET)
     const hasOwnLast = isNarrow || firstBucket < 0
     let at = hasOwnLast ? 1 : 0
     this.width = widths.reduce((sum, width) => sum + width, at)
     let handleAt = this.width
-    this.all = columns.map(({ id, kind, window, amount }, i) => {
+    this.all = columns.map((column, i) => {
+      const { kind, window, amount } = column
       const keepsBeside = kind === SLIDING_LOG || kind === CONCURRENCY
       const placed = {
-        id,
-        kind,
-        window,
-        amount,
+        ...column,
         at,
         width: widths[i]!,
         handleAt: keepsBeside ? handleAt++ : -1,
@@ -96,23 +104,29 @@ export class Columns {
     this.hasHandles = handleAt > this.width
     this.hasBuckets = firstBucket >= 0
     this.hasHolds = columns.some((column) => column.kind === CONCURRENCY)
-    this.layout = columns.map(({ id, amount }) => (isNarrow ? `${id}=${amount}` : id)).join(' ')
+    this.layout = columns
+      .map(({ serial, amount }) => (isNarrow ? `${serial}=${amount}` : serial))
+      .join(' ')
   }
 
-  static of(family: Family, isNarrow: boolean): Columns {
+  /** The family's columns, after those that its table had `before`. */
+  static of(family: Family, before: Columns | undefined, now: number): Columns {
     const samples = family.columns.map(({ sample }) => sample.numbers)
-    return new Columns(
-      family.columns.map(({ id }, i) => {
-        const { kind, window, amount } = samples[i]!
-        return { id, kind, window, amount }
-      }),
-      isNarrow,
-      samples,
-    )
+    let nextSerial = before?.nextSerial ?? 0
+    const columns = family.columns.map(({ id }, i) => {
+      const { kind, window, amount, since } = samples[i]!
+      const serial = before?.all[before.indexOf(id)]?.serial ?? nextSerial++
+      return { id, serial, kind, window, amount, since: since > 0 ? since : now }
+    })
+    return new Columns(columns, canBeNarrow(family, before), nextSerial, samples)
   }
 
   indexOf(id: string): number {
     return this.all.findIndex((column) => column.id === id)
+  }
+
+  indexOfSerial(serial: number): number {
+    return this.all.findIndex((column) => column.serial === serial)
   }
 
   /** When the row that starts at `row` says nothing any more, but for the grace. */
@@ -155,13 +169,6 @@ export class Columns {
     return last
   }
 
-  /** The latest time that wrote the row; 0 where it has no bucket, for which alone it matters. */
-  lastOf(numbers: Numbers, row: number): number {
-    const buckets = this.all.filter(({ kind }) => kind === BUCKET)
-    if (this.isNarrow) return buckets.length === 0 ? 0 : numbers[row]!
-    return buckets.reduce((last, { at }) => Math.max(last, numbers[row + at + LAST]!), 0)
-  }
-
   /** The row was written: that is the last write of all its buckets. Leaves the number at `lastAt` ≥ now. */
   touch(numbers: Numbers, row: number, now: number): void {
     if (this.lastAt === 0) {
@@ -180,6 +187,18 @@ export class Columns {
     this.touch(numbers, row, now)
   }
 
+  /** Writes a row of another layout of the table into a row of zeros: the columns that both have, with their handles. */
+  convert(from: Columns, numbers: Numbers, row: number, into: Float64Array, at: number): void {
+    for (const [i, { serial, handleAt }] of this.all.entries()) {
+      const index = from.indexOfSerial(serial)
+      if (index < 0) continue
+      from.unpack(index, numbers, row, full)
+      this.pack(i, full, into, at)
+      if (handleAt >= 0) into[at + handleAt] = numbers[row + from.all[index]!.handleAt]!
+    }
+    this.touch(into, at, numbers[row + from.lastAt]!)
+  }
+
   /** A column's numbers as the algorithms know them, into `full`. */
   unpack(index: number, numbers: Numbers, row: number, full: Float64Array): void {
     const { kind, at, width, amount } = this.all[index]!
@@ -196,6 +215,16 @@ export class Columns {
     for (let i = 0; i < width; i++) numbers[row + at + i] = full[i]!
     if (this.isNarrow && kind === BUCKET) numbers[row] = Math.max(numbers[row]!, full[LAST]!)
   }
+}
+
+/** Every row was, and will be, written under one amount a column: no more is known of a narrow table. */
+function canBeNarrow(family: Family, before: Columns | undefined): boolean {
+  if (!family.isUniform) return false
+  if (before === undefined) return true
+  return family.columns.every(({ id, sample }) => {
+    const old = before.all[before.indexOf(id)]
+    return before.isNarrow && (old === undefined || old.amount === sample.numbers.amount)
+  })
 }
 
 function widthIn({ kind, window, amount }: TableColumn, isNarrow: boolean): number {

@@ -64,9 +64,9 @@ export class Rows {
   sketch: Sketch | null = null
   readonly #shared: Shared
   readonly #exported: Exported
-  /** Doubles from row to row. */
-  readonly #stride: number
   #segments: Segment[]
+  /** By place: a segment of an earlier layout, where an empty one stands until it is rebuilt. */
+  #outdated: (Segment | undefined)[] = []
   #segmentMask = 0
   /** While it is compacted: for how long rows are kept after their last write. */
   #keptUs = 0
@@ -75,8 +75,7 @@ export class Rows {
     this.columns = columns
     this.#shared = shared
     this.#exported = exported
-    this.#stride = 1 + columns.rowWidth
-    this.#segments = [new Segment(this.#stride, 4)]
+    this.#segments = [new Segment(columns, 4)]
   }
 
   /** The segment that a key belongs to. */
@@ -84,8 +83,53 @@ export class Rows {
     return this.#segments[(a >>> SEGMENT_SHIFT) & this.#segmentMask]!
   }
 
-  get segments(): readonly Segment[] {
-    return this.#segments
+  get segments(): number {
+    return this.#segments.length
+  }
+
+  /** A segment in the layout that is current; undefined where there is none any more. */
+  segmentAt(index: number): Segment | undefined {
+    this.#refresh(index)
+    return this.#segments[index]
+  }
+
+  /** Whether the key has a row. */
+  has(a: number, b: number): boolean {
+    const index = (a >>> SEGMENT_SHIFT) & this.#segmentMask
+    return (this.#outdated[index] ?? this.#segments[index]!).find(a, b) >= 0
+  }
+
+  /** Rows are laid out so from now on. A segment is rebuilt when it is next touched, each alone: a short pause. */
+  relayout(columns: Columns): void {
+    this.columns = columns
+    this.#outdated = this.#segments.map((segment, i) =>
+      segment.used > 0 ? segment : this.#outdated[i],
+    )
+    this.#segments = this.#segments.map(() => new Segment(columns, 4))
+    this.sketch?.relayout(columns)
+  }
+
+  /** Brings the key's segment to the layout that is current; answers whether it was of an earlier one. */
+  refreshOf(a: number): boolean {
+    return this.#refresh((a >>> SEGMENT_SHIFT) & this.#segmentMask)
+  }
+
+  #refresh(index: number): boolean {
+    const old = this.#outdated[index]
+    if (old === undefined) return false
+    const { columns } = this
+    const gone = handlesOf(old.columns).filter(({ serial }) => columns.indexOfSerial(serial) < 0)
+    const rebuilt = new Segment(columns, old.capacity)
+    old.forEach((row) => {
+      const into = rebuilt.firstEmpty(old.fingerprintB(row))
+      columns.convert(old.columns, old.numbers, row + 1, rebuilt.numbers, into + 1)
+      rebuilt.write(into, old.fingerprintA(row), old.fingerprintB(row))
+      rebuilt.used++
+      for (const { handleAt } of gone) this.#shared.side.remove(old.numbers[row + 1 + handleAt]!)
+    })
+    this.#segments[index] = rebuilt
+    this.#outdated[index] = undefined
+    return true
   }
 
   /** Gives a key that has no row one with these numbers; answers where it starts in the key's segment. */
@@ -148,7 +192,7 @@ export class Rows {
     if (!this.#shared.isTracked) return false
     const { columns } = this
     const last = segment.numbers[row + 1 + columns.lastAt]!
-    if (last > 0 && last >= this.#exported.unexportedFrom) return true
+    if (last >= this.#exported.unexportedFrom) return true
     return columns.hasHolds && this.#books(segment, row).some(({ isChanged }) => isChanged)
   }
 
@@ -166,7 +210,7 @@ export class Rows {
     if (mayBeUnexported && !this.#shared.isTracked) return false
     const own = (a >>> SEGMENT_SHIFT) & this.#segmentMask
     for (let i = 0; i < Math.min(this.#segments.length, NEIGHBOURS); i++) {
-      const segment = this.#segments[(own + i) & this.#segmentMask]!
+      const segment = this.segmentAt((own + i) & this.#segmentMask)!
       const victim = this.#leastUsed(segment, b, i === 0 ? newcomer : -1, mayBeUnexported)
       if (victim < 0) continue
       this.sketch ??= new Sketch(this.columns, this.count)
@@ -181,6 +225,7 @@ export class Rows {
 
   /** The key has no row any more. */
   delete(a: number, b: number): void {
+    this.refreshOf(a)
     const segment = this.segmentOf(a)
     const row = segment.find(a, b)
     if (row >= 0) this.#remove(segment, row)
@@ -229,10 +274,10 @@ export class Rows {
   }
 
   #clear(segment: Segment, row: number): void {
-    for (const { handleAt } of this.columns.all) {
-      if (handleAt >= 0) this.#shared.side.remove(segment.numbers[row + 1 + handleAt]!)
-    }
-    segment.numbers.fill(0, row + 1, row + this.#stride)
+    const { columns, numbers } = segment
+    for (const { handleAt } of handlesOf(columns))
+      this.#shared.side.remove(numbers[row + 1 + handleAt]!)
+    numbers.fill(0, row + 1, row + 1 + columns.rowWidth)
   }
 
   #makeRoom(segment: Segment, a: number, now: number): Segment {
@@ -252,18 +297,18 @@ export class Rows {
 
   /** A copy without the rows that are dead, or free at `now`. */
   #rebuild(segment: Segment, a: number, capacity: number, now: number): Segment {
-    const rebuilt = new Segment(this.#stride, capacity)
+    const rebuilt = new Segment(this.columns, capacity)
     this.#moveInto(segment, now, () => rebuilt)
     this.#segments[(a >>> SEGMENT_SHIFT) & this.#segmentMask] = rebuilt
     return rebuilt
   }
 
   #divide(segment: Segment, now: number): void {
-    const parts = Array.from({ length: SEGMENTS }, () => new Segment(this.#stride, 16))
+    const parts = Array.from({ length: SEGMENTS }, () => new Segment(this.columns, 16))
     this.#moveInto(segment, now, (a) => {
       const part = parts[a >>> SEGMENT_SHIFT]!
       if (part.used < part.most) return part
-      const larger = new Segment(this.#stride, part.capacity * 2)
+      const larger = new Segment(this.columns, part.capacity * 2)
       part.forEach((row) => larger.copyFrom(part, row))
       parts[a >>> SEGMENT_SHIFT] = larger
       return larger
@@ -287,7 +332,7 @@ export class Rows {
    */
   compact(index: number, now: number, keptUs = 0): number {
     const i = index & this.#segmentMask
-    const segment = this.#segments[i]!
+    const segment = this.segmentAt(i)!
     this.#keptUs = keptUs
     if (segment.used > 0 || segment.capacity > 4) this.#makeRoom(segment, i << SEGMENT_SHIFT, now)
     this.#keptUs = 0
@@ -296,15 +341,24 @@ export class Rows {
 
   /** Forgets every row, and what they keep beside. */
   clear(): void {
-    for (const segment of this.#segments) segment.forEach((row) => this.#clear(segment, row))
+    for (const segment of this.#all) segment.forEach((row) => this.#clear(segment, row))
     this.#add(-this.count)
-    this.#segments = [new Segment(this.#stride, 4)]
+    this.#outdated = []
+    this.#segments = [new Segment(this.columns, 4)]
     this.#segmentMask = 0
+  }
+
+  get #all(): Segment[] {
+    return [...this.#segments, ...this.#outdated.filter((segment) => segment !== undefined)]
   }
 
   get bytes(): number {
     let bytes = this.sketch?.bytes ?? 0
-    for (const segment of this.#segments) bytes += segment.numbers.byteLength
+    for (const segment of this.#all) bytes += segment.numbers.byteLength
     return bytes
   }
+}
+
+function handlesOf(columns: Columns): Columns['all'] {
+  return columns.hasHandles ? columns.all.filter(({ handleAt }) => handleAt >= 0) : []
 }

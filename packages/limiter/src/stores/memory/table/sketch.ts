@@ -4,6 +4,7 @@
  * each to at least itself, and a key that comes (back) starts from the lower of its two cells: never
  * below what it had used, and for others about as if they had used what a collision says.
  */
+import { current, LAST, tat } from '../../../algorithms/bucket.js'
 import {
   BUCKET,
   FIXED_WINDOW,
@@ -17,7 +18,13 @@ import type { Columns } from './layout.js'
 const BLOCK_CELLS = 1024
 const BLOCK_SHIFT = 10
 
-type Lane = (Float64Array | undefined)[]
+interface Block {
+  /** How its cells are laid out: as in an earlier layout, until it is next touched. */
+  readonly columns: Columns
+  readonly numbers: Float64Array
+}
+
+type Lane = (Block | undefined)[]
 
 /** Cells of one of the two lanes, side by side. */
 export interface SketchCells {
@@ -27,10 +34,10 @@ export interface SketchCells {
 }
 
 export class Sketch {
-  readonly #columns: Columns
+  #columns: Columns
   /** Empty blocks are not there. */
   #lanes: readonly [Lane, Lane]
-  readonly #zeros: Float64Array
+  #zeros: Float64Array
 
   /** For about so many rows. */
   constructor(columns: Columns, rows: number) {
@@ -47,8 +54,13 @@ export class Sketch {
   }
 
   get bytes(): number {
-    const blocks = this.#lanes.flat().filter((block) => block !== undefined)
-    return blocks.length * this.#zeros.byteLength
+    return this.#lanes.flat().reduce((sum, block) => sum + (block?.numbers.byteLength ?? 0), 0)
+  }
+
+  /** Cells are laid out so from now on, each block when it is next touched. */
+  relayout(columns: Columns): void {
+    this.#columns = columns
+    this.#zeros = new Float64Array(BLOCK_CELLS * columns.width)
   }
 
   fold(a: number, b: number, numbers: Numbers, row: number): void {
@@ -75,8 +87,10 @@ export class Sketch {
   /** Every cell that says something. */
   *everyCell(): IterableIterator<SketchCells> {
     for (const [lane, blocks] of this.#lanes.entries())
-      for (const [i, numbers] of blocks.entries())
+      for (let i = 0; i < blocks.length; i++) {
+        const numbers = this.#cellsOf(blocks, i)
         if (numbers !== undefined) yield { lane, from: i * BLOCK_CELLS, numbers }
+      }
   }
 
   /** Raises these cells, which are of a sketch of `cells` cells, to what they were there at least. */
@@ -96,8 +110,8 @@ export class Sketch {
   #double(): void {
     const [first, second] = this.#lanes
     this.#lanes = [
-      [...first, ...first.map((block) => block?.slice())],
-      [...second, ...second.map((block) => block?.slice())],
+      [...first, ...first.map(copyOf)],
+      [...second, ...second.map(copyOf)],
     ]
   }
 
@@ -109,14 +123,29 @@ export class Sketch {
     return (b >>> 7) & (this.cells - 1)
   }
 
+  /** A block's cells, in the layout that is current. */
+  #cellsOf(lane: Lane, index: number): Float64Array | undefined {
+    const block = lane[index]
+    if (block === undefined || block.columns === this.#columns) return block?.numbers
+    const columns = this.#columns
+    const numbers = convertCells(block.columns, block.numbers, columns)
+    lane[index] = { columns, numbers }
+    return numbers
+  }
+
   #read(lane: Lane, cell: number): [Float64Array, number] {
-    const block = lane[cell >> BLOCK_SHIFT]
-    return [block ?? this.#zeros, (cell & (BLOCK_CELLS - 1)) * this.#columns.width]
+    const cells = this.#cellsOf(lane, cell >> BLOCK_SHIFT)
+    return [cells ?? this.#zeros, (cell & (BLOCK_CELLS - 1)) * this.#columns.width]
   }
 
   #raise(lane: Lane, cell: number, numbers: Numbers, row: number): void {
     const { width, all } = this.#columns
-    const cells = (lane[cell >> BLOCK_SHIFT] ??= new Float64Array(BLOCK_CELLS * width))
+    const index = cell >> BLOCK_SHIFT
+    let cells = this.#cellsOf(lane, index)
+    if (cells === undefined) {
+      cells = new Float64Array(BLOCK_CELLS * width)
+      lane[index] = { columns: this.#columns, numbers: cells }
+    }
     const to = (cell & (BLOCK_CELLS - 1)) * width
     for (const { kind, at, width, numbers: limit } of all) {
       if (kind === BUCKET) raiseBucket(cells, to + at, numbers, row + at, width)
@@ -125,6 +154,35 @@ export class Sketch {
       else raiseEach(cells, to + at, numbers, row + at, width)
     }
   }
+}
+
+function copyOf(block: Block | undefined): Block | undefined {
+  return block === undefined ? undefined : { ...block, numbers: block.numbers.slice() }
+}
+
+/** Cells as they are in another layout of the table. */
+export function convertCells(from: Columns, numbers: Float64Array, to: Columns): Float64Array {
+  const cells = numbers.length / from.width
+  const converted = new Float64Array(cells * to.width)
+  for (const [i, column] of to.all.entries()) {
+    const index = from.indexOfSerial(column.serial)
+    if (index < 0) continue
+    for (let cell = 0; cell < cells; cell++) {
+      from.unpack(index, numbers, cell * from.width, full)
+      if (column.kind === BUCKET) toAmountOf(column)
+      to.pack(i, full, converted, cell * to.width)
+    }
+  }
+  return converted
+}
+
+const full = new Float64Array(4)
+
+/** A cell has no amount: what a bucket had used under another is converted at the time at which the amount changed. */
+function toAmountOf({ numbers, since }: { numbers: LimitNumbers; since: number }): void {
+  full[LAST] = since
+  current(full, 0, numbers, since)
+  full.set([tat[1]! > 0 ? tat[0]! + 1 : tat[0]!, 0, 0, 0])
 }
 
 /** TAT, rounded up; the amount stays 0, so that nothing is converted. */

@@ -1,7 +1,7 @@
 /**
  * The counters of one rule family. `numbers` and `row` are the place last located, until this table is
- * next asked. A key without a row is located in a blank, which says what is known of it from an earlier
- * layout or from the sketch; `settle` turns it into a row, so that what is only looked at writes nothing.
+ * next asked. A key without a row is located in a blank, which says what is known of it from the sketch;
+ * `settle` turns it into a row, so that what is only looked at writes nothing.
  */
 import type { Beside } from '../../../algorithms/algorithm.js'
 import {
@@ -17,9 +17,6 @@ import { RefundSums } from '../side/refund-sums.js'
 import { type Columns, GRACE_US } from './layout.js'
 import { Rows, type Shared } from './rows.js'
 
-/** How many earlier layouts are looked through before their rows are moved at once. */
-const MOST_GENERATIONS = 3
-
 export class Table {
   readonly id: number
   columns: Columns
@@ -30,24 +27,22 @@ export class Table {
   /** The key that was located. */
   a = 0
   b = 0
-  /** Rows under an earlier layout, moved here when their key is next written. */
-  previous: Table | null = null
-  /** When nothing in `previous` can matter any more. */
-  previousEnds = 0
   /** The located blank comes from the sketch: at least what the key had used. */
   isGuess = false
   /** By column: the most tokens that a row can have used or owe. */
-  readonly mostTokens: number[]
+  mostTokens: number[]
   /** No row was written earlier than this since the last export; everything may have been before the first. */
   writtenFrom = Number.NEGATIVE_INFINITY
   /** The same of the export before, while its rows are exported as changes. */
   exportingFrom = Number.POSITIVE_INFINITY
   /** Something of it that is no row was changed since the last export. */
   isHeadChanged = true
+  /** The layout that was exported last. */
+  exportedLayout = ''
 
   readonly #shared: Shared
-  readonly #blank: Float64Array
-  readonly #blankLogs: (LogRing | undefined)[]
+  #blank: Float64Array
+  #blankLogs: (LogRing | undefined)[]
   readonly #full = new Float64Array(4)
 
   constructor(columns: Columns, shared: Shared) {
@@ -79,7 +74,7 @@ export class Table {
 
   /** Whether the key has a row here. */
   has(a: number, b: number): boolean {
-    return this.rows.segmentOf(a).find(a, b) >= 0
+    return this.rows.has(a, b)
   }
 
   get isBlank(): boolean {
@@ -92,14 +87,16 @@ export class Table {
   }
 
   #locateBlank(a: number, b: number, now: number): void {
+    if (this.rows.refreshOf(a)) {
+      this.locate(a, b, now)
+      return
+    }
     const blank = this.#blank
     blank.fill(0)
     this.numbers = blank
     this.row = 1
     this.isGuess = false
     this.#blankLogs.fill(undefined)
-    this.dropEnded(now)
-    if (this.previous !== null && this.#copyPrevious(this.previous, a, b, now)) return
     const { sketch } = this.rows
     if (sketch === null) return
     this.isGuess = true
@@ -114,25 +111,6 @@ export class Table {
       log.push(Math.ceil(blank[2 + at]! / numbers.cell) * numbers.cell, blank[1 + at]!)
       this.#blankLogs[i] = log
     }
-  }
-
-  /** The columns that both layouts have; handles too, since logs and holds do not move. */
-  #copyPrevious(previous: Table, a: number, b: number, now: number): boolean {
-    previous.locate(a, b, now)
-    for (const [i, { id, handleAt }] of this.columns.all.entries()) {
-      const index = previous.columns.indexOf(id)
-      if (index < 0) continue
-      previous.columns.unpack(index, previous.numbers, previous.row, this.#full)
-      this.columns.pack(i, this.#full, this.#blank, 1)
-      if (handleAt < 0) continue
-      const other = previous.columns.all[index]!
-      this.#blank[1 + handleAt] = previous.numbers[previous.row + other.handleAt]!
-      // A row has its log at its handle; what was made for a blank before is another key's.
-      this.#blankLogs[i] = previous.isBlank ? previous.#blankLogs[index] : undefined
-    }
-    const last = previous.columns.lastOf(previous.numbers, previous.row)
-    this.columns.touch(this.#blank, 1, last)
-    return previous.isKnown
   }
 
   /** Rows that were written since then may be in no export yet as they are. */
@@ -178,25 +156,23 @@ export class Table {
     this.#shared.side.put(this.numbers[this.row + this.columns.all[column]!.handleAt]!, made)
   }
 
-  /** Something was given back to some row of this table or the ones before. */
+  /** Something was given back to some row of this table. */
   get hasRefunds(): boolean {
-    return !this.refunds.isEmpty || this.previous !== null
+    return !this.refunds.isEmpty
   }
 
-  /** Sums of refunds of an earlier layout count on. */
+  /** The sum of refunds of a column. */
   refunded(a: number, b: number, column: number): number {
-    const own = this.refunds.of(a, b, column)
-    if (this.previous === null) return own
-    const index = this.previous.columns.indexOf(this.columns.all[column]!.id)
-    return index < 0 ? own : own + this.previous.refunded(a, b, index)
+    return this.refunds.of(a, b, this.columns.all[column]!.serial)
   }
 
   /** Something was given back to the located row: receipts from before, up to `latest`, know less. */
   noteRefund(column: number, tokens: number, now: number, latest = now): void {
-    const { numbers, kind } = this.columns.all[column]!
+    const { numbers, kind, serial } = this.columns.all[column]!
     const life = kind === BUCKET ? this.#longestOf(column, numbers.amount) : 2 * numbers.window
-    const lives = (a: number, b: number) => this.has(a, b)
-    this.refunds.add(this.a, this.b, column, tokens, latest + life, now, lives)
+    const lives = (a: number, b: number, of: number) =>
+      this.columns.indexOfSerial(of) >= 0 && this.has(a, b)
+    this.refunds.add(this.a, this.b, serial, tokens, latest + life, now, lives)
   }
 
   /** The located row may owe more than its burst. */
@@ -215,87 +191,30 @@ export class Table {
     return Math.min(HORIZON_US, (this.mostTokens[column]! / amount) * window + 1)
   }
 
-  /** Takes over from a table with another layout. What both have moves as it is asked for. */
-  succeed(previous: Table, now: number): void {
-    for (const [i, { id }] of previous.columns.all.entries()) {
-      const index = this.columns.indexOf(id)
-      if (index >= 0)
-        this.mostTokens[index] = Math.max(this.mostTokens[index]!, previous.mostTokens[i]!)
-    }
-    this.previous = previous
-    this.use(this.columns, now)
-    let generations = 0
-    for (let table: Table | null = previous; table !== null; table = table.previous) generations++
-    if (generations > MOST_GENERATIONS) this.#absorb(now)
-  }
-
-  /** The same layout with the numbers in force now: slower ones make what was used matter for longer. */
-  use(columns: Columns, now: number): void {
+  /** The columns and numbers in force now. Where that is another layout, what both have stays. */
+  use(columns: Columns): void {
+    const before = this.columns
     this.columns = columns
-    this.rows.columns = columns
     this.isHeadChanged = true
-    if (this.previous === null) return
-    for (const [i, { numbers }] of columns.all.entries()) {
-      const longest = this.#longestOf(i, numbers.amount)
-      // Its rows may have been written by a clock that was ahead by the grace, and clocks may step back as far again.
-      this.previousEnds = Math.max(this.previousEnds, now + longest + 2 * GRACE_US)
+    if (columns.layout === before.layout) {
+      this.rows.columns = columns
+      return
     }
-    for (let table: Table | null = this.previous; table !== null; table = table.previous) {
-      table.previousEnds = Math.max(table.previousEnds, this.previousEnds)
-      table.isHeadChanged = true
-    }
-  }
-
-  /** As it was exported. */
-  resume(columns: Columns, mostTokens: readonly number[]): void {
-    this.columns = columns
-    this.rows.columns = columns
-    for (const [i, tokens] of mostTokens.entries()) this.mostTokens[i] = tokens
-  }
-
-  /** It is that table, or has taken over from it. */
-  isAfter(table: Table): boolean {
-    return this === table || (this.previous?.isAfter(table) ?? false)
-  }
-
-  /** Drops earlier layouts of which nothing can matter any more. */
-  dropEnded(now: number): void {
-    if (this.previous !== null && now > this.previousEnds) this.#dropPrevious()
-  }
-
-  /** Receipts are computed with the sums of refunds of every layout, so those stay. */
-  #dropPrevious(): void {
-    const { previous } = this
-    if (previous === null) return
-    previous.#dropPrevious()
-    this.refunds.takeOver(previous.refunds, (column) =>
-      this.columns.indexOf(previous.columns.all[column]!.id),
-    )
-    previous.drop()
-    this.previous = null
-    this.isHeadChanged = true
-  }
-
-  /**
-   * Moves every row of the earlier layouts at once, each as it would be found if it were asked for. Only
-   * into a table that was not exported yet: moving writes no row.
-   */
-  #absorb(now: number): void {
-    for (let table = this.previous; table !== null; table = table.previous) {
-      for (const segment of table.rows.segments) {
-        segment.forEach((row) => {
-          this.locate(segment.fingerprintA(row), segment.fingerprintB(row), now)
-          if (this.isBlank && this.isKnown) this.settle(now)
-        })
-      }
-    }
-    this.#dropPrevious()
+    this.mostTokens = columns.all.map(({ serial }) => {
+      const index = before.indexOfSerial(serial)
+      return index < 0 ? 0 : this.mostTokens[index]!
+    })
+    this.rows.relayout(columns)
+    this.#blank = new Float64Array(1 + columns.rowWidth)
+    this.#blankLogs = columns.all.map(() => undefined)
+    this.numbers = this.#blank
+    this.row = 1
   }
 
   /** Makes the located blank a row, and gives every column that keeps something beside its place. */
   settle(now: number): void {
-    if (this.isBlank) {
-      if (this.previous !== null) this.previous.#forget(this.a, this.b, now)
+    const { isBlank } = this
+    if (isBlank) {
       const row = this.rows.insert(this.a, this.b, this.#blank.subarray(1), now)
       this.numbers = this.rows.segmentOf(this.a).numbers
       this.row = row + 1
@@ -303,28 +222,15 @@ export class Table {
     if (!this.columns.hasHandles) return
     for (const [i, { kind, handleAt }] of this.columns.all.entries()) {
       if (handleAt < 0 || this.numbers[this.row + handleAt] !== 0) continue
-      this.numbers[this.row + handleAt] = this.#shared.side.add(kind, this.#blankLogs[i])
-      this.#blankLogs[i] = undefined
+      // The blank's log is of the key that was last located in it.
+      const log = isBlank ? this.#blankLogs[i] : undefined
+      this.numbers[this.row + handleAt] = this.#shared.side.add(kind, log)
     }
-  }
-
-  /** The row has moved to a table with another layout. */
-  #forget(a: number, b: number, now: number): void {
-    this.locate(a, b, now)
-    if (!this.isBlank) this.numbers.fill(0, this.row, this.row + this.columns.rowWidth)
-    else if (this.previous !== null) this.previous.#forget(a, b, now)
-  }
-
-  /** The key has no row any more, here or in an earlier layout. */
-  delete(a: number, b: number): void {
-    this.rows.delete(a, b)
-    if (this.previous !== null) this.previous.#forget(a, b, 0)
   }
 
   /** Forgets every row: the rule is gone. */
   drop(): void {
     this.rows.clear()
-    this.previous?.drop()
   }
 
   /** Drops free rows of a segment and gives memory back; answers how many slots it had. */
@@ -347,6 +253,6 @@ export class Table {
   }
 
   get bytes(): number {
-    return this.rows.bytes + 150 * this.refunds.size + (this.previous?.bytes ?? 0)
+    return this.rows.bytes + 150 * this.refunds.size
   }
 }

@@ -19,6 +19,9 @@ const COMPACTED_SLOTS = 4096
 /** So often all tables are compacted without the rows that changes must have: then no changes are expected any more. */
 const MOST_ROUNDS = 1000
 
+/** How many families may know one table: one for each limiter over the store, and a few that are garbage. */
+const MOST_SERVED = 8
+
 /** By which family a table was last asked for. */
 interface LastUse {
   readonly family: Family
@@ -34,6 +37,8 @@ export class Tables {
   /** By namespace. */
   readonly #kept = new Map<string, RuleSet>()
   readonly #lastUses = new WeakMap<Table, LastUse>()
+  /** Families that know their table: it has their columns, in their order. */
+  readonly #served = new WeakMap<Table, WeakRef<Family>[]>()
   #compacting: Iterator<readonly [string, Table, number]> | null = null
   /** How often all tables were compacted since the last export. */
   #roundsSinceExport = 0
@@ -68,24 +73,43 @@ export class Tables {
     return table
   }
 
-  /** The family's table; under another layout than before a new one, which takes over from the old. */
+  /** The family's table, with its columns. */
   #tableOf(family: Family, now: number): Table {
-    const before = this.#byFamily.get(family.key)
-    const columns = Columns.of(family, canBeNarrow(family, before))
-    let table = before
-    if (table === undefined || table.columns.layout !== columns.layout) {
+    let table = this.#byFamily.get(family.key)
+    const columns = Columns.of(family, table?.columns, now)
+    if (table === undefined) {
       table = new Table(columns, this.#shared)
-      if (before === undefined) this.#shared.tables++
-      else table.succeed(before, now)
+      this.#shared.tables++
       this.#byFamily.set(family.key, table)
+    } else {
+      if (table.columns.layout !== columns.layout) this.#dismiss(table)
+      table.use(columns)
     }
     for (const [i, { mostBurst }] of family.columns.entries())
       table.mostTokens[i] = Math.max(table.mostTokens[i]!, mostBurst)
-    table.use(columns, now)
     this.#lastUses.set(table, { family, inForce: this.#namedLike(family) })
+    this.#serve(family, table)
+    return table
+  }
+
+  #serve(family: Family, table: Table): void {
+    const served = this.#served.get(table) ?? []
+    if (served.length >= MOST_SERVED) this.#leave(served.shift()!)
+    served.push(new WeakRef(family))
+    this.#served.set(table, served)
     family.owner = this
     family.rows = table
-    return table
+  }
+
+  /** Families whose columns the table has no more look for it anew. */
+  #dismiss(table: Table): void {
+    for (const family of this.#served.get(table) ?? []) this.#leave(family)
+    this.#served.delete(table)
+  }
+
+  #leave(reference: WeakRef<Family>): void {
+    const family = reference.deref()
+    if (family?.owner === this) family.owner = null
   }
 
   /** The family of that name in the rules in force. */
@@ -98,7 +122,6 @@ export class Tables {
    * can be said to be free: slower ones make what was used matter for longer.
    */
   #compact(key: string, table: Table, index: number, now: number): number {
-    table.dropEnded(now)
     const family = this.#inForce(key)
     if (family !== undefined) {
       const isCurrent = family.owner === this && family.rows === table
@@ -223,17 +246,7 @@ function* segmentsOf(
   tables: ReadonlyMap<string, Table>,
 ): IterableIterator<readonly [string, Table, number]> {
   for (const [key, table] of tables)
-    for (let i = 0; i < table.rows.segments.length; i++) yield [key, table, i]
-}
-
-/** Every row was, and will be, written under one amount a column: no more is known of a narrow table. */
-function canBeNarrow(family: Family, before: Table | undefined): boolean {
-  if (!family.isUniform) return false
-  if (before === undefined) return true
-  return family.columns.every(({ id, sample }) => {
-    const old = before.columns.all[before.columns.indexOf(id)]
-    return before.columns.isNarrow && (old === undefined || old.amount === sample.numbers.amount)
-  })
+    for (let i = 0; i < table.rows.segments; i++) yield [key, table, i]
 }
 
 function newShared(maxKeys: number): Shared {
