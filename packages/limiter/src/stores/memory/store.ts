@@ -208,7 +208,7 @@ export class MemoryStore implements Store {
     const table = this.#tables.find(rule.family, value, now)
     return rule.limits.flatMap(({ id, numbers }) => {
       if (numbers.kind !== CONCURRENCY) return []
-      const column = table?.columns.indexOf(id) ?? -1
+      const column = table?.layout.indexOf(id) ?? -1
       const holds = column < 0 ? NO_HOLDS : (table!.beside(column) as Holds)
       return [{ limit: numbers, holds }]
     })

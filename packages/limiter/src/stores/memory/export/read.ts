@@ -5,8 +5,8 @@
  */
 import { HoldBook } from '../side/hold-book.js'
 import { LogRing } from '../side/log-ring.js'
-import { Columns } from '../table/layout.js'
-import type { Shared } from '../table/rows.js'
+import { Layout } from '../table/layout.js'
+import type { Shared } from '../table/shared.js'
 import { Sketch } from '../table/sketch.js'
 import { Table } from '../table/table.js'
 import {
@@ -107,7 +107,7 @@ export class RestoredTables {
 
   #place(head: HeadOf<'table'>): void {
     const { key, columns, isNarrow, nextSerial, mostTokens } = head
-    const laid = new Columns(columns, isNarrow, nextSerial)
+    const laid = new Layout(columns, isNarrow, nextSerial)
     let table = this.#byNumber.get(head.table)
     if (table === undefined) {
       table = new Table(laid, this.#shared)
@@ -122,8 +122,8 @@ export class RestoredTables {
 
   #rows(head: HeadOf<'rows'>, numbers: Float64Array): void {
     const table = this.#tableOf(head)
-    const { columns } = table
-    const stride = 1 + columns.width
+    const { layout } = table
+    const stride = 1 + layout.width
     const logged = head.logs.reduce((sum, [, , count]) => sum + 2 * count, 0)
     const rows = (numbers.length - logged) / stride
     if (!Number.isInteger(rows) || rows < 0) throw damaged('rows are cut')
@@ -133,7 +133,7 @@ export class RestoredTables {
       const at = i * stride
       table.locate(integers[2 * at]!, integers[2 * at + 1]!, 0)
       table.settle(0)
-      for (let j = 0; j < columns.width; j++) table.numbers[table.row + j] = numbers[at + 1 + j]!
+      for (let j = 0; j < layout.width; j++) table.numbers[table.row + j] = numbers[at + 1 + j]!
       this.#version2?.written(head.table, table)
       for (; head.holds[hold]?.[0] === i; hold++) {
         const [, column, held] = head.holds[hold]!
@@ -160,17 +160,17 @@ export class RestoredTables {
   }
 
   #sketchOf(head: { readonly table: number; readonly cells: number }): Sketch {
-    const { rows, columns } = this.#tableOf(head)
+    const { rows, layout } = this.#tableOf(head)
     const { cells } = head
     if (!Number.isSafeInteger(Math.log2(cells)) || cells < 1 || cells > MOST_CELLS)
       throw damaged(`a sketch of ${cells} cells`)
-    rows.sketch ??= new Sketch(columns, cells)
+    rows.sketch ??= new Sketch(layout, cells)
     return rows.sketch
   }
 
   #fold(head: HeadOf<'folds'>, numbers: Float64Array): void {
     const sketch = this.#sketchOf(head)
-    const stride = 1 + this.#tableOf(head).columns.width
+    const stride = 1 + this.#tableOf(head).layout.width
     const integers = new Int32Array(numbers.buffer)
     for (let at = 0; at < numbers.length; at += stride)
       sketch.fold(integers[2 * at]!, integers[2 * at + 1]!, numbers, at + 1)

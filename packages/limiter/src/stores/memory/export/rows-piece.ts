@@ -3,18 +3,17 @@
 import { HoldBook } from '../side/hold-book.js'
 import { LogRing } from '../side/log-ring.js'
 import type { SideTable } from '../side/side-table.js'
-import type { Columns } from '../table/layout.js'
+import type { Layout } from '../table/layout.js'
 import type { Segment } from '../table/segment.js'
 import type { Table } from '../table/table.js'
 import { encode } from './piece.js'
-import { RowBuffer } from './row-buffer.js'
 
 /** Pieces are about this large. */
 const PIECE_BYTES = 65_536
 
 export class RowsPiece {
   readonly #table: number
-  readonly #columns: Columns
+  readonly #layout: Layout
   readonly #side: SideTable
   readonly #rows = new RowBuffer()
   #holds: [number, number, [string, number, number][]][] = []
@@ -23,7 +22,7 @@ export class RowsPiece {
 
   constructor(table: Table, side: SideTable) {
     this.#table = table.id
-    this.#columns = table.columns
+    this.#layout = table.layout
     this.#side = side
   }
 
@@ -37,7 +36,7 @@ export class RowsPiece {
 
   /** Its holds have changed since they were exported. */
   isHeld(segment: Segment, row: number): boolean {
-    return this.#columns.all.some(({ kind, handleAt }) => {
+    return this.#layout.columns.some(({ kind, handleAt }) => {
       const handle = handleAt < 0 ? 0 : segment.numbers[row + 1 + handleAt]!
       if (handle === 0) return false
       const beside = this.#side.get(kind, handle)
@@ -46,9 +45,9 @@ export class RowsPiece {
   }
 
   add(segment: Segment, row: number): void {
-    const columns = this.#columns
-    if (columns.hasHandles) {
-      for (const [i, { kind, handleAt }] of columns.all.entries()) {
+    const layout = this.#layout
+    if (layout.hasHandles) {
+      for (const [i, { kind, handleAt }] of layout.columns.entries()) {
         if (handleAt < 0) continue
         const beside = this.#side.get(kind, segment.numbers[row + 1 + handleAt]!)
         if (beside instanceof HoldBook) {
@@ -61,7 +60,7 @@ export class RowsPiece {
         }
       }
     }
-    this.#rows.add(segment, row, columns.width)
+    this.#rows.add(segment, row, layout.width)
   }
 
   take(): Uint8Array {
@@ -73,5 +72,56 @@ export class RowsPiece {
     this.#logs = []
     this.#entries = []
     return piece
+  }
+}
+
+/** Fingerprints and counters of rows, one after the other, without handles. */
+class RowBuffer {
+  /** How many rows it has. */
+  count = 0
+  #doubles = new Float64Array(256)
+  #integers = new Int32Array(this.#doubles.buffer)
+  #length = 0
+
+  /** `width`: how many counters the row that starts at `row` has. */
+  add(segment: Segment, row: number, width: number): void {
+    this.#reserve(1 + width)
+    const at = this.#length
+    const doubles = this.#doubles
+    // The fingerprint is no number: as one it might be a NaN, whose bits need not survive.
+    this.#integers[2 * at] = segment.fingerprintA(row)
+    this.#integers[2 * at + 1] = segment.fingerprintB(row)
+    for (let i = 1; i <= width; i++) doubles[at + i] = segment.numbers[row + i]!
+    this.#length += 1 + width
+    this.count++
+  }
+
+  /** Something that follows the rows. */
+  push(number: number): void {
+    this.#reserve(1)
+    this.#doubles[this.#length++] = number
+  }
+
+  get bytes(): number {
+    return 8 * this.#length
+  }
+
+  /** All of it, until it is next written to. */
+  get numbers(): Float64Array {
+    return this.#doubles.subarray(0, this.#length)
+  }
+
+  clear(): void {
+    this.#length = 0
+    this.count = 0
+  }
+
+  #reserve(more: number): void {
+    if (this.#length + more <= this.#doubles.length) return
+    const larger = new Float64Array(2 * this.#doubles.length + more)
+    const integers = new Int32Array(larger.buffer)
+    integers.set(this.#integers.subarray(0, 2 * this.#length))
+    this.#doubles = larger
+    this.#integers = integers
   }
 }

@@ -2,8 +2,8 @@
  * Tables of a state of version 2, where a change of layout made a new table that took over from the one
  * before: a key's row was in the newest that had it. Joined into one when all is read.
  */
-import { Columns } from '../table/layout.js'
-import type { Shared } from '../table/rows.js'
+import { Layout } from '../table/layout.js'
+import type { Shared } from '../table/shared.js'
 import { convertCells, Sketch } from '../table/sketch.js'
 import { Table } from '../table/table.js'
 import { damaged, type Version2Table } from './piece.js'
@@ -28,7 +28,7 @@ export class Version2Tables {
     let table = this.#byNumber.get(number)
     if (table === undefined) {
       const numbered = columns.map((column, serial) => ({ ...column, serial, since: 0 }))
-      table = new Table(new Columns(numbered, isNarrow, columns.length), this.#shared)
+      table = new Table(new Layout(numbered, isNarrow, columns.length), this.#shared)
       this.#byNumber.set(number, table)
       this.#numbers.set(table, number)
     }
@@ -40,8 +40,8 @@ export class Version2Tables {
   }
 
   /** The located row was read: it is in no earlier table any more. */
-  written(number: number, { a, b, numbers, row, columns }: Table): void {
-    this.#latest = Math.max(this.#latest, numbers[row + columns.lastAt]!)
+  written(number: number, { a, b, numbers, row, layout }: Table): void {
+    this.#latest = Math.max(this.#latest, numbers[row + layout.lastAt]!)
     this.forget(number, a, b)
   }
 
@@ -66,20 +66,20 @@ export class Version2Tables {
     for (const table of this.#byFamily.values()) {
       joined.add(table)
       // A limit that was in all layouts since is the same column.
-      let carried = new Map(table.columns.all.map(({ id, serial }) => [id, serial]))
+      let carried = new Map(table.layout.columns.map(({ id, serial }) => [id, serial]))
       for (const earlier of this.#before(this.#numbers.get(table)!)) {
-        const columns = renumbered(earlier.columns, carried)
+        const layout = renumbered(earlier.layout, carried)
         carried = new Map(
-          columns.all.filter(({ serial }) => serial >= 0).map(({ id, serial }) => [id, serial]),
+          layout.columns.filter(({ serial }) => serial >= 0).map(({ id, serial }) => [id, serial]),
         )
-        this.#move(earlier, columns, table)
+        this.#move(earlier, layout, table)
       }
     }
     for (const table of this.#byNumber.values()) if (!joined.has(table)) table.drop()
   }
 
-  /** `columns`: the earlier table's, with the serials that they have in the other. */
-  #move(earlier: Table, columns: Columns, into: Table): void {
+  /** `layout`: the earlier table's, with the serials that its columns have in the other. */
+  #move(earlier: Table, layout: Layout, into: Table): void {
     const { side } = this.#shared
     const moved: [number, number, Float64Array][] = []
     for (let i = 0; i < earlier.rows.segments; i++) {
@@ -88,47 +88,49 @@ export class Version2Tables {
       segment.forEach((row) => {
         const [a, b] = [segment.fingerprintA(row), segment.fingerprintB(row)]
         // One that says nothing must not hide what the sketch says.
-        if (into.has(a, b) || columns.emptyAt(numbers, row + 1, side) === 0) return
-        const converted = new Float64Array(into.columns.rowWidth)
-        into.columns.convert(columns, numbers, row + 1, converted, 0)
+        if (into.has(a, b) || layout.emptyAt(numbers, row + 1, side) === 0) return
+        const converted = new Float64Array(into.layout.rowWidth)
+        into.layout.convert(layout, numbers, row + 1, converted, 0)
         moved.push([a, b, converted])
-        for (const { serial, handleAt } of columns.all)
+        for (const { serial, handleAt } of layout.columns)
           if (handleAt >= 0 && serial >= 0) numbers[row + 1 + handleAt] = 0
       })
     }
     // Before they are inserted, so that none has to go because two tables have it.
     earlier.drop()
     for (const [a, b, converted] of moved) into.rows.insert(a, b, converted, 0)
-    into.refunds.takeOver(earlier.refunds, (column) => columns.all[column]!.serial)
-    for (const [i, { serial }] of columns.all.entries()) {
-      const index = into.columns.indexOfSerial(serial)
+    into.refunds.takeOver(earlier.refunds, (column) => layout.columns[column]!.serial)
+    for (const [i, { serial }] of layout.columns.entries()) {
+      const index = into.layout.indexOfSerial(serial)
       if (index >= 0)
         into.mostTokens[index] = Math.max(into.mostTokens[index]!, earlier.mostTokens[i]!)
     }
-    this.#moveSketch(earlier, columns, into)
+    this.#moveSketch(earlier, layout, into)
   }
 
-  #moveSketch(earlier: Table, columns: Columns, into: Table): void {
+  #moveSketch(earlier: Table, layout: Layout, into: Table): void {
     const { sketch } = earlier.rows
     if (sketch === null) return
-    const { all, isNarrow, nextSerial } = into.columns
+    const { columns, isNarrow, nextSerial } = into.layout
     const since = this.#latest
-    const to = new Columns(
-      all.map((column) => ({ ...column, since })),
+    const to = new Layout(
+      columns.map((column) => ({ ...column, since })),
       isNarrow,
       nextSerial,
     )
-    into.rows.sketch ??= new Sketch(into.columns, sketch.cells)
+    into.rows.sketch ??= new Sketch(into.layout, sketch.cells)
     for (const cells of sketch.everyCell())
       into.rows.sketch.raise(sketch.cells, {
         ...cells,
-        numbers: convertCells(columns, cells.numbers, to),
+        numbers: convertCells(layout, cells.numbers, to),
       })
   }
 }
 
 /** -1 where the column is gone: of several columns none is found by that. */
-function renumbered({ all, isNarrow }: Columns, serials: ReadonlyMap<string, number>): Columns {
-  const columns = all.map((column) => ({ ...column, serial: serials.get(column.id) ?? -1 }))
-  return new Columns(columns, isNarrow, all.length)
+function renumbered(layout: Layout, serials: ReadonlyMap<string, number>): Layout {
+  const columns = layout.columns.map((column) => {
+    return { ...column, serial: serials.get(column.id) ?? -1 }
+  })
+  return new Layout(columns, layout.isNarrow, columns.length)
 }

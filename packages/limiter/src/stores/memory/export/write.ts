@@ -19,7 +19,7 @@
  */
 import { crc32 } from 'node:zlib'
 import type { SideTable } from '../side/side-table.js'
-import type { Shared } from '../table/rows.js'
+import type { Shared } from '../table/shared.js'
 import type { Table } from '../table/table.js'
 import { encode, encodeStart, type SumEntry, VERSION } from './piece.js'
 import { RowsPiece } from './rows-piece.js'
@@ -81,15 +81,15 @@ function begin(tables: ReadonlyMap<string, Table>, shared: Shared): void {
 }
 
 function head(key: string, table: Table): Uint8Array {
-  const { id, columns, mostTokens } = table
-  const { isNarrow, nextSerial } = columns
+  const { id, layout, mostTokens } = table
+  const { isNarrow, nextSerial } = layout
   table.isHeadChanged = false
-  table.exportedLayout = columns.layout
+  table.exportedLayout = layout.signature
   return encode({
     kind: 'table',
     table: id,
     key,
-    columns: columns.all.map(({ id, serial, kind, window, amount, since }) => {
+    columns: layout.columns.map(({ id, serial, kind, window, amount, since }) => {
       return { id, serial, kind, window, amount, since }
     }),
     isNarrow,
@@ -122,13 +122,13 @@ function* rows(
   const from = isWhole ? Number.NEGATIVE_INFINITY : table.writtenFrom
   table.writtenFrom = Number.POSITIVE_INFINITY
   if (!isWhole) table.exportingFrom = from
-  const asksBooks = holdsChanged && table.columns.hasHolds
+  const asksBooks = holdsChanged && table.layout.hasHolds
   if (from === Number.POSITIVE_INFINITY && !asksBooks) return
   let piece = new RowsPiece(table, side)
   // One segment may become many while others decide, but then it was looked at already.
   for (let i = 0, count = table.rows.segments; i < count; i++) {
     // The layout may change while others decide: rows are read in the one whose head was read before them.
-    while (table.columns.layout !== table.exportedLayout) {
+    while (table.layout.signature !== table.exportedLayout) {
       if (piece.isAny) yield piece.take()
       yield head(key, table)
       piece = new RowsPiece(table, side)
@@ -136,12 +136,12 @@ function* rows(
     const segment = table.rows.segmentAt(i)
     if (segment === undefined) break
     const { numbers } = segment
-    const { columns } = table
+    const { layout } = table
     // An empty row says something only where there is a sketch that it hides.
     const skipsEmpty = isWhole && table.rows.sketch === null
     segment.forEach((row) => {
-      if (numbers[row + 1 + columns.lastAt]! >= from || (asksBooks && piece.isHeld(segment, row))) {
-        if (skipsEmpty && columns.emptyAt(numbers, row + 1, side) === 0) return
+      if (numbers[row + 1 + layout.lastAt]! >= from || (asksBooks && piece.isHeld(segment, row))) {
+        if (skipsEmpty && layout.emptyAt(numbers, row + 1, side) === 0) return
         piece.add(segment, row)
       }
     })
@@ -156,7 +156,7 @@ function* sketch(key: string, table: Table): IterableIterator<Uint8Array> {
   if (sketch === null) return
   const every = sketch.everyCell()
   for (;;) {
-    while (table.columns.layout !== table.exportedLayout) yield head(key, table)
+    while (table.layout.signature !== table.exportedLayout) yield head(key, table)
     const { done, value } = every.next()
     if (done === true) return
     const { numbers, ...which } = value

@@ -54,8 +54,8 @@ interface PlacedColumn extends TableColumn {
   readonly numbers: LimitNumbers
 }
 
-export class Columns {
-  readonly all: readonly PlacedColumn[]
+export class Layout {
+  readonly columns: readonly PlacedColumn[]
   readonly isNarrow: boolean
   /** Numbers that are counters. */
   readonly width: number
@@ -68,7 +68,7 @@ export class Columns {
   /** Where the row's last write is, as `touch` notes it: its own number, or that of the first bucket. */
   readonly lastAt: number
   /** Equal where rows of the table mean the same. */
-  readonly layout: string
+  readonly signature: string
   /** What the table's next column is called. */
   readonly nextSerial: number
 
@@ -86,7 +86,7 @@ export class Columns {
     let at = hasOwnLast ? 1 : 0
     this.width = widths.reduce((sum, width) => sum + width, at)
     let handleAt = this.width
-    this.all = columns.map((column, i) => {
+    this.columns = columns.map((column, i) => {
       const { kind, window, amount } = column
       const keepsBeside = kind === SLIDING_LOG || kind === CONCURRENCY
       const placed = {
@@ -99,41 +99,41 @@ export class Columns {
       at += placed.width
       return placed
     })
-    this.lastAt = hasOwnLast ? 0 : this.all[firstBucket]!.at + LAST
+    this.lastAt = hasOwnLast ? 0 : this.columns[firstBucket]!.at + LAST
     this.rowWidth = handleAt
     this.hasHandles = handleAt > this.width
     this.hasBuckets = firstBucket >= 0
     this.hasHolds = columns.some((column) => column.kind === CONCURRENCY)
-    this.layout = columns
+    this.signature = columns
       .map(({ serial, amount }) => (isNarrow ? `${serial}=${amount}` : serial))
       .join(' ')
   }
 
   /** The family's columns, after those that its table had `before`. */
-  static of(family: Family, before: Columns | undefined, now: number): Columns {
+  static of(family: Family, before: Layout | undefined, now: number): Layout {
     const samples = family.columns.map(({ sample }) => sample.numbers)
     let nextSerial = before?.nextSerial ?? 0
     const columns = family.columns.map(({ id }, i) => {
       const { kind, window, amount, since } = samples[i]!
-      const serial = before?.all[before.indexOf(id)]?.serial ?? nextSerial++
+      const serial = before?.columns[before.indexOf(id)]?.serial ?? nextSerial++
       return { id, serial, kind, window, amount, since: since > 0 ? since : now }
     })
-    return new Columns(columns, canBeNarrow(family, before), nextSerial, samples)
+    return new Layout(columns, canBeNarrow(family, before), nextSerial, samples)
   }
 
   indexOf(id: string): number {
-    return this.all.findIndex((column) => column.id === id)
+    return this.columns.findIndex((column) => column.id === id)
   }
 
   indexOfSerial(serial: number): number {
-    return this.all.findIndex((column) => column.serial === serial)
+    return this.columns.findIndex((column) => column.serial === serial)
   }
 
   /** When the row that starts at `row` says nothing any more, but for the grace. */
   emptyAt(numbers: Numbers, row: number, side: SideTable): number {
     let last = 0
-    for (let i = 0; i < this.all.length; i++) {
-      const { kind, at, width, handleAt, numbers: limit } = this.all[i]!
+    for (let i = 0; i < this.columns.length; i++) {
+      const { kind, at, width, handleAt, numbers: limit } = this.columns[i]!
       const place = row + at
       let empty = 0
       if (this.isNarrow && kind === BUCKET) {
@@ -154,8 +154,8 @@ export class Columns {
    */
   usedUntil(numbers: Numbers, row: number): number {
     let last = 0
-    for (let i = 0; i < this.all.length; i++) {
-      const { kind, at, window, numbers: limit } = this.all[i]!
+    for (let i = 0; i < this.columns.length; i++) {
+      const { kind, at, window, numbers: limit } = this.columns[i]!
       const place = row + at
       let until = numbers[place]!
       if (kind === FIXED_WINDOW) until += (numbers[place + 1]! / limit.amount) * window
@@ -175,8 +175,8 @@ export class Columns {
       if (now > numbers[row]!) numbers[row] = now
       return
     }
-    for (let i = 0; i < this.all.length; i++) {
-      const { kind, at } = this.all[i]!
+    for (let i = 0; i < this.columns.length; i++) {
+      const { kind, at } = this.columns[i]!
       if (kind === BUCKET && now > numbers[row + at + LAST]!) numbers[row + at + LAST] = now
     }
   }
@@ -188,20 +188,20 @@ export class Columns {
   }
 
   /** Writes a row of another layout of the table into a row of zeros: the columns that both have, with their handles. */
-  convert(from: Columns, numbers: Numbers, row: number, into: Float64Array, at: number): void {
-    for (const [i, { serial, handleAt }] of this.all.entries()) {
+  convert(from: Layout, numbers: Numbers, row: number, into: Float64Array, at: number): void {
+    for (const [i, { serial, handleAt }] of this.columns.entries()) {
       const index = from.indexOfSerial(serial)
       if (index < 0) continue
       from.unpack(index, numbers, row, full)
       this.pack(i, full, into, at)
-      if (handleAt >= 0) into[at + handleAt] = numbers[row + from.all[index]!.handleAt]!
+      if (handleAt >= 0) into[at + handleAt] = numbers[row + from.columns[index]!.handleAt]!
     }
     this.touch(into, at, numbers[row + from.lastAt]!)
   }
 
   /** A column's numbers as the algorithms know them, into `full`. */
   unpack(index: number, numbers: Numbers, row: number, full: Float64Array): void {
-    const { kind, at, width, amount } = this.all[index]!
+    const { kind, at, width, amount } = this.columns[index]!
     for (let i = 0; i < width; i++) full[i] = numbers[row + at + i]!
     if (!this.isNarrow || kind !== BUCKET) return
     if (width === 1) full[FRACTION] = 0
@@ -211,18 +211,18 @@ export class Columns {
 
   /** The reverse; in a narrow layout the amount is the column's own. */
   pack(index: number, full: Float64Array, numbers: Numbers, row: number): void {
-    const { kind, at, width } = this.all[index]!
+    const { kind, at, width } = this.columns[index]!
     for (let i = 0; i < width; i++) numbers[row + at + i] = full[i]!
     if (this.isNarrow && kind === BUCKET) numbers[row] = Math.max(numbers[row]!, full[LAST]!)
   }
 }
 
 /** Every row was, and will be, written under one amount a column: no more is known of a narrow table. */
-function canBeNarrow(family: Family, before: Columns | undefined): boolean {
+function canBeNarrow(family: Family, before: Layout | undefined): boolean {
   if (!family.isUniform) return false
   if (before === undefined) return true
   return family.columns.every(({ id, sample }) => {
-    const old = before.all[before.indexOf(id)]
+    const old = before.columns[before.indexOf(id)]
     return before.isNarrow && (old === undefined || old.amount === sample.numbers.amount)
   })
 }

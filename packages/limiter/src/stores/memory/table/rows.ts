@@ -13,9 +13,9 @@
 
 import { CONCURRENCY } from '../../../algorithms/limit-numbers.js'
 import type { HoldBook } from '../side/hold-book.js'
-import type { SideTable } from '../side/side-table.js'
-import { type Columns, GRACE_US } from './layout.js'
+import { GRACE_US, type Layout } from './layout.js'
 import { Segment } from './segment.js'
+import type { Shared } from './shared.js'
 import { Sketch } from './sketch.js'
 
 const SEGMENTS = 512
@@ -30,27 +30,6 @@ const NEIGHBOURS = 64
 /** How many rows that were written since the last export are passed, once there is one to evict. */
 const MOST_SKIPPED = 64
 
-/** What the tables of a store share. */
-export interface Shared {
-  readonly side: SideTable
-  readonly maxKeys: number
-  /** Rows of all tables, free ones included. */
-  rows: number
-  tables: number
-  evicted: number
-  /**
-   * A whole state was exported, and no row that was written since was freed or evicted: what changed can be
-   * exported after it.
-   */
-  isTracked: boolean
-  /** Tables made so far: their numbers. */
-  madeTables: number
-  /** A hold was renewed or released since the last export. */
-  holdsChanged: boolean
-  /** A family was forgotten since the last export. */
-  familiesChanged: boolean
-}
-
 /** What the rows must know of exports. */
 export interface Exported {
   /** A row whose last write is not before this may be in no export yet as it is; Infinity where that does not matter. */
@@ -58,7 +37,7 @@ export interface Exported {
 }
 
 export class Rows {
-  columns: Columns
+  layout: Layout
   count = 0
   /** What is left of the rows that were evicted. */
   sketch: Sketch | null = null
@@ -71,11 +50,11 @@ export class Rows {
   /** While it is compacted: for how long rows are kept after their last write. */
   #keptUs = 0
 
-  constructor(columns: Columns, shared: Shared, exported: Exported) {
-    this.columns = columns
+  constructor(layout: Layout, shared: Shared, exported: Exported) {
+    this.layout = layout
     this.#shared = shared
     this.#exported = exported
-    this.#segments = [new Segment(columns, 4)]
+    this.#segments = [new Segment(layout, 4)]
   }
 
   /** The segment that a key belongs to. */
@@ -100,13 +79,13 @@ export class Rows {
   }
 
   /** Rows are laid out so from now on. A segment is rebuilt when it is next touched, each alone: a short pause. */
-  relayout(columns: Columns): void {
-    this.columns = columns
+  relayout(layout: Layout): void {
+    this.layout = layout
     this.#outdated = this.#segments.map((segment, i) =>
       segment.used > 0 ? segment : this.#outdated[i],
     )
-    this.#segments = this.#segments.map(() => new Segment(columns, 4))
-    this.sketch?.relayout(columns)
+    this.#segments = this.#segments.map(() => new Segment(layout, 4))
+    this.sketch?.relayout(layout)
   }
 
   /** Brings the key's segment to the layout that is current; answers whether it was of an earlier one. */
@@ -117,12 +96,12 @@ export class Rows {
   #refresh(index: number): boolean {
     const old = this.#outdated[index]
     if (old === undefined) return false
-    const { columns } = this
-    const gone = handlesOf(old.columns).filter(({ serial }) => columns.indexOfSerial(serial) < 0)
-    const rebuilt = new Segment(columns, old.capacity)
+    const { layout } = this
+    const gone = handlesOf(old.layout).filter(({ serial }) => layout.indexOfSerial(serial) < 0)
+    const rebuilt = new Segment(layout, old.capacity)
     old.forEach((row) => {
       const into = rebuilt.firstEmpty(old.fingerprintB(row))
-      columns.convert(old.columns, old.numbers, row + 1, rebuilt.numbers, into + 1)
+      layout.convert(old.layout, old.numbers, row + 1, rebuilt.numbers, into + 1)
       rebuilt.write(into, old.fingerprintA(row), old.fingerprintB(row))
       rebuilt.used++
       for (const { handleAt } of gone) this.#shared.side.remove(old.numbers[row + 1 + handleAt]!)
@@ -179,10 +158,10 @@ export class Rows {
   /** The last write of a bucket counts too: a refund goes by it where the clock has stepped back behind it. */
   #isFree(segment: Segment, row: number, now: number): boolean {
     const { numbers } = segment
-    const { columns } = this
-    if (columns.emptyAt(numbers, row + 1, this.#shared.side) + GRACE_US > now) return false
-    const last = numbers[row + 1 + columns.lastAt]!
-    const isAsked = columns.hasBuckets || this.#keptUs > 0
+    const { layout } = this
+    if (layout.emptyAt(numbers, row + 1, this.#shared.side) + GRACE_US > now) return false
+    const last = numbers[row + 1 + layout.lastAt]!
+    const isAsked = layout.hasBuckets || this.#keptUs > 0
     if (isAsked && last + this.#keptUs + GRACE_US > now) return false
     return !this.#isUnexported(segment, row)
   }
@@ -190,10 +169,10 @@ export class Rows {
   /** Changes say only what rows say: one that was reset and is gone would come back as it was before. */
   #isUnexported(segment: Segment, row: number): boolean {
     if (!this.#shared.isTracked) return false
-    const { columns } = this
-    const last = segment.numbers[row + 1 + columns.lastAt]!
+    const { layout } = this
+    const last = segment.numbers[row + 1 + layout.lastAt]!
     if (last >= this.#exported.unexportedFrom) return true
-    return columns.hasHolds && this.#books(segment, row).some(({ isChanged }) => isChanged)
+    return layout.hasHolds && this.#books(segment, row).some(({ isChanged }) => isChanged)
   }
 
   /**
@@ -213,7 +192,7 @@ export class Rows {
       const segment = this.segmentAt((own + i) & this.#segmentMask)!
       const victim = this.#leastUsed(segment, b, i === 0 ? newcomer : -1, mayBeUnexported)
       if (victim < 0) continue
-      this.sketch ??= new Sketch(this.columns, this.count)
+      this.sketch ??= new Sketch(this.layout, this.count)
       const [x, y] = [segment.fingerprintA(victim), segment.fingerprintB(victim)]
       this.sketch.fold(x, y, segment.numbers, victim + 1)
       this.#shared.evicted++
@@ -253,7 +232,7 @@ export class Rows {
         continue
       }
       left--
-      const used = this.columns.usedUntil(segment.numbers, row + 1)
+      const used = this.layout.usedUntil(segment.numbers, row + 1)
       if (used < least && !this.#holds(segment, row)) {
         victim = row
         least = used
@@ -263,21 +242,21 @@ export class Rows {
   }
 
   #holds(segment: Segment, row: number): boolean {
-    return this.columns.hasHolds && this.#books(segment, row).some((book) => book.lastExpiry() > 0)
+    return this.layout.hasHolds && this.#books(segment, row).some((book) => book.lastExpiry() > 0)
   }
 
   #books(segment: Segment, row: number): HoldBook[] {
-    return this.columns.all.flatMap(({ kind, handleAt }) => {
+    return this.layout.columns.flatMap(({ kind, handleAt }) => {
       const handle = kind === CONCURRENCY ? segment.numbers[row + 1 + handleAt]! : 0
       return handle === 0 ? [] : (this.#shared.side.get(kind, handle) as HoldBook)
     })
   }
 
   #clear(segment: Segment, row: number): void {
-    const { columns, numbers } = segment
-    for (const { handleAt } of handlesOf(columns))
+    const { layout, numbers } = segment
+    for (const { handleAt } of handlesOf(layout))
       this.#shared.side.remove(numbers[row + 1 + handleAt]!)
-    numbers.fill(0, row + 1, row + 1 + columns.rowWidth)
+    numbers.fill(0, row + 1, row + 1 + layout.rowWidth)
   }
 
   #makeRoom(segment: Segment, a: number, now: number): Segment {
@@ -297,18 +276,18 @@ export class Rows {
 
   /** A copy without the rows that are dead, or free at `now`. */
   #rebuild(segment: Segment, a: number, capacity: number, now: number): Segment {
-    const rebuilt = new Segment(this.columns, capacity)
+    const rebuilt = new Segment(this.layout, capacity)
     this.#moveInto(segment, now, () => rebuilt)
     this.#segments[(a >>> SEGMENT_SHIFT) & this.#segmentMask] = rebuilt
     return rebuilt
   }
 
   #divide(segment: Segment, now: number): void {
-    const parts = Array.from({ length: SEGMENTS }, () => new Segment(this.columns, 16))
+    const parts = Array.from({ length: SEGMENTS }, () => new Segment(this.layout, 16))
     this.#moveInto(segment, now, (a) => {
       const part = parts[a >>> SEGMENT_SHIFT]!
       if (part.used < part.most) return part
-      const larger = new Segment(this.columns, part.capacity * 2)
+      const larger = new Segment(this.layout, part.capacity * 2)
       part.forEach((row) => larger.copyFrom(part, row))
       parts[a >>> SEGMENT_SHIFT] = larger
       return larger
@@ -344,7 +323,7 @@ export class Rows {
     for (const segment of this.#all) segment.forEach((row) => this.#clear(segment, row))
     this.#add(-this.count)
     this.#outdated = []
-    this.#segments = [new Segment(this.columns, 4)]
+    this.#segments = [new Segment(this.layout, 4)]
     this.#segmentMask = 0
   }
 
@@ -359,6 +338,6 @@ export class Rows {
   }
 }
 
-function handlesOf(columns: Columns): Columns['all'] {
-  return columns.hasHandles ? columns.all.filter(({ handleAt }) => handleAt >= 0) : []
+function handlesOf(layout: Layout): Layout['columns'] {
+  return layout.hasHandles ? layout.columns.filter(({ handleAt }) => handleAt >= 0) : []
 }

@@ -1,5 +1,5 @@
 /** A part of a table: its rows side by side in one buffer, seen as doubles and as the fingerprints' integers. */
-import type { Columns } from './layout.js'
+import type { Layout } from './layout.js'
 
 const FULL = 0.75
 /** The second lane of a dead row, whose first is zero; no fingerprint is like that. */
@@ -7,7 +7,7 @@ export const DEAD = -1
 
 export class Segment {
   /** How its rows are laid out. */
-  readonly columns: Columns
+  readonly layout: Layout
   readonly numbers: Float64Array
   readonly capacity: number
   /** Slots that may be taken before the segment must be rebuilt. */
@@ -18,9 +18,9 @@ export class Segment {
   readonly #mask: number
 
   /** `capacity` is a power of two. */
-  constructor(columns: Columns, capacity: number) {
-    const stride = 1 + columns.rowWidth
-    this.columns = columns
+  constructor(layout: Layout, capacity: number) {
+    const stride = 1 + layout.rowWidth
+    this.layout = layout
     this.numbers = new Float64Array(stride * capacity)
     this.#integers = new Int32Array(this.numbers.buffer)
     this.#stride = stride

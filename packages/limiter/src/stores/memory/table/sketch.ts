@@ -12,7 +12,7 @@ import {
   SLIDING_COUNTER,
 } from '../../../algorithms/limit-numbers.js'
 import type { Numbers } from '../../../algorithms/verdict.js'
-import type { Columns } from './layout.js'
+import type { Layout } from './layout.js'
 
 /** Cells are kept and exported in blocks of so many, which is the fewest there are. */
 const BLOCK_CELLS = 1024
@@ -20,7 +20,7 @@ const BLOCK_SHIFT = 10
 
 interface Block {
   /** How its cells are laid out: as in an earlier layout, until it is next touched. */
-  readonly columns: Columns
+  readonly layout: Layout
   readonly numbers: Float64Array
 }
 
@@ -34,18 +34,18 @@ export interface SketchCells {
 }
 
 export class Sketch {
-  #columns: Columns
+  #layout: Layout
   /** Empty blocks are not there. */
   #lanes: readonly [Lane, Lane]
   #zeros: Float64Array
 
   /** For about so many rows. */
-  constructor(columns: Columns, rows: number) {
+  constructor(layout: Layout, rows: number) {
     let blocks = 1
     while (blocks * BLOCK_CELLS < rows) blocks *= 2
-    this.#columns = columns
+    this.#layout = layout
     this.#lanes = [new Array<undefined>(blocks), new Array<undefined>(blocks)]
-    this.#zeros = new Float64Array(BLOCK_CELLS * columns.width)
+    this.#zeros = new Float64Array(BLOCK_CELLS * layout.width)
   }
 
   /** A power of two. */
@@ -58,9 +58,9 @@ export class Sketch {
   }
 
   /** Cells are laid out so from now on, each block when it is next touched. */
-  relayout(columns: Columns): void {
-    this.#columns = columns
-    this.#zeros = new Float64Array(BLOCK_CELLS * columns.width)
+  relayout(layout: Layout): void {
+    this.#layout = layout
+    this.#zeros = new Float64Array(BLOCK_CELLS * layout.width)
   }
 
   fold(a: number, b: number, numbers: Numbers, row: number): void {
@@ -72,7 +72,7 @@ export class Sketch {
   restore(a: number, b: number, numbers: Numbers, row: number): void {
     const [first, x] = this.#read(this.#lanes[0], this.#firstCell(a))
     const [second, y] = this.#read(this.#lanes[1], this.#secondCell(b))
-    for (const { kind, at, width, numbers: limit } of this.#columns.all) {
+    for (const { kind, at, width, numbers: limit } of this.#layout.columns) {
       const into = row + at
       if (kind === BUCKET) numbers[into] = Math.min(first[x + at]!, second[y + at]!)
       else if (kind === FIXED_WINDOW) lowerWindow(numbers, into, first, x + at, second, y + at)
@@ -96,7 +96,7 @@ export class Sketch {
   /** Raises these cells, which are of a sketch of `cells` cells, to what they were there at least. */
   raise(cells: number, { lane, from, numbers }: SketchCells): void {
     while (this.cells < cells) this.#double()
-    const { width } = this.#columns
+    const { width } = this.#layout
     const blocks = this.#lanes[lane === 0 ? 0 : 1]
     for (let i = 0; i * width < numbers.length; i++) {
       // A cell of a smaller sketch stands for several here.
@@ -126,28 +126,28 @@ export class Sketch {
   /** A block's cells, in the layout that is current. */
   #cellsOf(lane: Lane, index: number): Float64Array | undefined {
     const block = lane[index]
-    if (block === undefined || block.columns === this.#columns) return block?.numbers
-    const columns = this.#columns
-    const numbers = convertCells(block.columns, block.numbers, columns)
-    lane[index] = { columns, numbers }
+    if (block === undefined || block.layout === this.#layout) return block?.numbers
+    const layout = this.#layout
+    const numbers = convertCells(block.layout, block.numbers, layout)
+    lane[index] = { layout, numbers }
     return numbers
   }
 
   #read(lane: Lane, cell: number): [Float64Array, number] {
     const cells = this.#cellsOf(lane, cell >> BLOCK_SHIFT)
-    return [cells ?? this.#zeros, (cell & (BLOCK_CELLS - 1)) * this.#columns.width]
+    return [cells ?? this.#zeros, (cell & (BLOCK_CELLS - 1)) * this.#layout.width]
   }
 
   #raise(lane: Lane, cell: number, numbers: Numbers, row: number): void {
-    const { width, all } = this.#columns
+    const { width, columns } = this.#layout
     const index = cell >> BLOCK_SHIFT
     let cells = this.#cellsOf(lane, index)
     if (cells === undefined) {
       cells = new Float64Array(BLOCK_CELLS * width)
-      lane[index] = { columns: this.#columns, numbers: cells }
+      lane[index] = { layout: this.#layout, numbers: cells }
     }
     const to = (cell & (BLOCK_CELLS - 1)) * width
-    for (const { kind, at, width, numbers: limit } of all) {
+    for (const { kind, at, width, numbers: limit } of columns) {
       if (kind === BUCKET) raiseBucket(cells, to + at, numbers, row + at, width)
       else if (kind === FIXED_WINDOW) raiseWindow(cells, to + at, numbers, row + at)
       else if (kind === SLIDING_COUNTER) raiseCounter(cells, to + at, numbers, row + at, limit)
@@ -161,10 +161,10 @@ function copyOf(block: Block | undefined): Block | undefined {
 }
 
 /** Cells as they are in another layout of the table. */
-export function convertCells(from: Columns, numbers: Float64Array, to: Columns): Float64Array {
+export function convertCells(from: Layout, numbers: Float64Array, to: Layout): Float64Array {
   const cells = numbers.length / from.width
   const converted = new Float64Array(cells * to.width)
-  for (const [i, column] of to.all.entries()) {
+  for (const [i, column] of to.columns.entries()) {
     const index = from.indexOfSerial(column.serial)
     if (index < 0) continue
     for (let cell = 0; cell < cells; cell++) {

@@ -14,12 +14,13 @@ import type { Family } from '../../../rules/compiled-rule.js'
 import type { HoldBook } from '../side/hold-book.js'
 import { LogRing } from '../side/log-ring.js'
 import { RefundSums } from '../side/refund-sums.js'
-import { type Columns, GRACE_US } from './layout.js'
-import { Rows, type Shared } from './rows.js'
+import { GRACE_US, type Layout } from './layout.js'
+import { Rows } from './rows.js'
+import type { Shared } from './shared.js'
 
 export class Table {
   readonly id: number
-  columns: Columns
+  layout: Layout
   readonly rows: Rows
   readonly refunds: RefundSums
   numbers: Float64Array
@@ -45,15 +46,15 @@ export class Table {
   #blankLogs: (LogRing | undefined)[]
   readonly #full = new Float64Array(4)
 
-  constructor(columns: Columns, shared: Shared) {
+  constructor(layout: Layout, shared: Shared) {
     this.id = shared.madeTables++
-    this.columns = columns
+    this.layout = layout
     this.#shared = shared
-    this.rows = new Rows(columns, shared, this)
+    this.rows = new Rows(layout, shared, this)
     this.refunds = new RefundSums(Math.max(1024, shared.maxKeys))
-    this.#blank = new Float64Array(1 + columns.rowWidth)
-    this.#blankLogs = columns.all.map(() => undefined)
-    this.mostTokens = columns.all.map(() => 0)
+    this.#blank = new Float64Array(1 + layout.rowWidth)
+    this.#blankLogs = layout.columns.map(() => undefined)
+    this.mostTokens = layout.columns.map(() => 0)
     this.numbers = this.#blank
   }
 
@@ -83,7 +84,7 @@ export class Table {
 
   /** The located row, or blank, says that something was used. */
   get isKnown(): boolean {
-    return this.columns.emptyAt(this.numbers, this.row, this.#shared.side) > 0
+    return this.layout.emptyAt(this.numbers, this.row, this.#shared.side) > 0
   }
 
   #locateBlank(a: number, b: number, now: number): void {
@@ -101,7 +102,7 @@ export class Table {
     if (sketch === null) return
     this.isGuess = true
     sketch.restore(a, b, blank, 1)
-    for (const [i, { kind, at, width, numbers }] of this.columns.all.entries()) {
+    for (const [i, { kind, at, width, numbers }] of this.layout.columns.entries()) {
       const time = kind === SLIDING_LOG ? blank[2 + at]! : blank[1 + at]!
       // The clock has stepped back since: a guess is not worth carrying over.
       if (kind !== BUCKET && width > 0 && time > now + GRACE_US)
@@ -121,7 +122,7 @@ export class Table {
   /** The located row was written. */
   touch(now: number): void {
     if (now < this.writtenFrom) this.writtenFrom = now
-    this.columns.touch(this.numbers, this.row, now)
+    this.layout.touch(this.numbers, this.row, now)
   }
 
   /**
@@ -134,18 +135,18 @@ export class Table {
     now: number,
     change: (full: Float64Array, beside: Beside) => number,
   ): number {
-    this.columns.unpack(column, this.numbers, this.row, this.#full)
+    this.layout.unpack(column, this.numbers, this.row, this.#full)
     const changed = change(this.#full, this.beside(column))
     if (changed > 0) {
       this.settle(now)
-      this.columns.pack(column, this.#full, this.numbers, this.row)
+      this.layout.pack(column, this.#full, this.numbers, this.row)
     }
     return changed
   }
 
   /** The log or holds of a column of the located row. */
   beside(column: number): Beside {
-    const { kind, handleAt } = this.columns.all[column]!
+    const { kind, handleAt } = this.layout.columns[column]!
     if (handleAt < 0) return undefined
     if (this.isBlank && this.#blankLogs[column] !== undefined) return this.#blankLogs[column]
     return this.#shared.side.get(kind, this.numbers[this.row + handleAt]!)
@@ -153,7 +154,7 @@ export class Table {
 
   /** Gives a column of the located row another log or other holds. */
   putBeside(column: number, made: LogRing | HoldBook): void {
-    this.#shared.side.put(this.numbers[this.row + this.columns.all[column]!.handleAt]!, made)
+    this.#shared.side.put(this.numbers[this.row + this.layout.columns[column]!.handleAt]!, made)
   }
 
   /** Something was given back to some row of this table. */
@@ -163,21 +164,21 @@ export class Table {
 
   /** The sum of refunds of a column. */
   refunded(a: number, b: number, column: number): number {
-    return this.refunds.of(a, b, this.columns.all[column]!.serial)
+    return this.refunds.of(a, b, this.layout.columns[column]!.serial)
   }
 
   /** Something was given back to the located row: receipts from before, up to `latest`, know less. */
   noteRefund(column: number, tokens: number, now: number, latest = now): void {
-    const { numbers, kind, serial } = this.columns.all[column]!
+    const { numbers, kind, serial } = this.layout.columns[column]!
     const life = kind === BUCKET ? this.#longestOf(column, numbers.amount) : 2 * numbers.window
     const lives = (a: number, b: number, of: number) =>
-      this.columns.indexOfSerial(of) >= 0 && this.has(a, b)
+      this.layout.indexOfSerial(of) >= 0 && this.has(a, b)
     this.refunds.add(this.a, this.b, serial, tokens, latest + life, now, lives)
   }
 
   /** The located row may owe more than its burst. */
   noteDebt(column: number, limit: LimitNumbers, now: number): void {
-    const owed = this.columns.emptyAt(this.numbers, this.row, this.#shared.side) - now
+    const owed = this.layout.emptyAt(this.numbers, this.row, this.#shared.side) - now
     const tokens = Math.ceil((owed / limit.window) * limit.amount) + 1
     if (tokens <= this.mostTokens[column]!) return
     this.mostTokens[column] = tokens
@@ -186,27 +187,27 @@ export class Table {
 
   /** How long a column can say something after its last write, at this amount. */
   #longestOf(column: number, amount: number): number {
-    const { kind, window } = this.columns.all[column]!
+    const { kind, window } = this.layout.columns[column]!
     if (kind !== BUCKET) return 2 * window
     return Math.min(HORIZON_US, (this.mostTokens[column]! / amount) * window + 1)
   }
 
   /** The columns and numbers in force now. Where that is another layout, what both have stays. */
-  use(columns: Columns): void {
-    const before = this.columns
-    this.columns = columns
+  use(layout: Layout): void {
+    const before = this.layout
+    this.layout = layout
     this.isHeadChanged = true
-    if (columns.layout === before.layout) {
-      this.rows.columns = columns
+    if (layout.signature === before.signature) {
+      this.rows.layout = layout
       return
     }
-    this.mostTokens = columns.all.map(({ serial }) => {
+    this.mostTokens = layout.columns.map(({ serial }) => {
       const index = before.indexOfSerial(serial)
       return index < 0 ? 0 : this.mostTokens[index]!
     })
-    this.rows.relayout(columns)
-    this.#blank = new Float64Array(1 + columns.rowWidth)
-    this.#blankLogs = columns.all.map(() => undefined)
+    this.rows.relayout(layout)
+    this.#blank = new Float64Array(1 + layout.rowWidth)
+    this.#blankLogs = layout.columns.map(() => undefined)
     this.numbers = this.#blank
     this.row = 1
   }
@@ -219,8 +220,8 @@ export class Table {
       this.numbers = this.rows.segmentOf(this.a).numbers
       this.row = row + 1
     }
-    if (!this.columns.hasHandles) return
-    for (const [i, { kind, handleAt }] of this.columns.all.entries()) {
+    if (!this.layout.hasHandles) return
+    for (const [i, { kind, handleAt }] of this.layout.columns.entries()) {
       if (handleAt < 0 || this.numbers[this.row + handleAt] !== 0) continue
       // The blank's log is of the key that was last located in it.
       const log = isBlank ? this.#blankLogs[i] : undefined
@@ -244,7 +245,7 @@ export class Table {
    */
   compactUnder(family: Family, index: number, now: number): number {
     let longest = 0
-    for (const [i, { id, numbers }] of this.columns.all.entries()) {
+    for (const [i, { id, numbers }] of this.layout.columns.entries()) {
       const inForce = family.columns.find((column) => column.id === id)?.sample.numbers
       const amount = Math.min(numbers.amount, inForce?.amount ?? numbers.amount)
       longest = Math.max(longest, this.#longestOf(i, amount))

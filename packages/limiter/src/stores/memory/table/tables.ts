@@ -6,11 +6,10 @@ import type { RuleSet } from '../../../rules/rule-set.js'
 import { type Slices, STEP } from '../../../slices.js'
 import { RestoredTables } from '../export/read.js'
 import { exportTables } from '../export/write.js'
-import { SideTable } from '../side/side-table.js'
 import { Fingerprint } from './fingerprint.js'
-import { Columns, GRACE_US } from './layout.js'
+import { GRACE_US, Layout } from './layout.js'
 import { isAhead, restartRow } from './restart-row.js'
-import type { Shared } from './rows.js'
+import { newShared, type Shared } from './shared.js'
 import { Table } from './table.js'
 
 /** How many slots are looked at by one call for compaction, at least: a short pause, however many tables there are. */
@@ -59,9 +58,9 @@ export class Tables {
     const fingerprint = this.#fingerprint
     fingerprint.of(value)
     table.locate(fingerprint.a, fingerprint.b, now)
-    const { columns } = table
-    const isBelieved = table.numbers[table.row + columns.lastAt]! <= now + GRACE_US
-    if ((!isBelieved || columns.hasHolds) && isAhead(table, now)) restartRow(table, family, now)
+    const { layout } = table
+    const isBelieved = table.numbers[table.row + layout.lastAt]! <= now + GRACE_US
+    if ((!isBelieved || layout.hasHolds) && isAhead(table, now)) restartRow(table, family, now)
     return table
   }
 
@@ -76,14 +75,14 @@ export class Tables {
   /** The family's table, with its columns. */
   #tableOf(family: Family, now: number): Table {
     let table = this.#byFamily.get(family.key)
-    const columns = Columns.of(family, table?.columns, now)
+    const layout = Layout.of(family, table?.layout, now)
     if (table === undefined) {
-      table = new Table(columns, this.#shared)
+      table = new Table(layout, this.#shared)
       this.#shared.tables++
       this.#byFamily.set(family.key, table)
     } else {
-      if (table.columns.layout !== columns.layout) this.#dismiss(table)
-      table.use(columns)
+      if (table.layout.signature !== layout.signature) this.#dismiss(table)
+      table.use(layout)
     }
     for (const [i, { mostBurst }] of family.columns.entries())
       table.mostTokens[i] = Math.max(table.mostTokens[i]!, mostBurst)
@@ -247,18 +246,4 @@ function* segmentsOf(
 ): IterableIterator<readonly [string, Table, number]> {
   for (const [key, table] of tables)
     for (let i = 0; i < table.rows.segments; i++) yield [key, table, i]
-}
-
-function newShared(maxKeys: number): Shared {
-  return {
-    side: new SideTable(),
-    maxKeys,
-    rows: 0,
-    tables: 0,
-    evicted: 0,
-    isTracked: false,
-    madeTables: 0,
-    holdsChanged: false,
-    familiesChanged: false,
-  }
 }
