@@ -8,6 +8,8 @@
  *   read and set back before the first row is looked at. So whatever clocks do, a row that was written
  *   since has a last write ≥ `writtenFrom`; some that were not may have so too, which is harmless.
  *   Holds that are renewed or released write no row: their book says so itself.
+ * - A whole state has every row: also one that says nothing has its last write, by which refunds go while a
+ *   clock has stepped back behind it.
  * - Rows are in the layout of the last head of their table before them; a reader that meets another head brings
  *   the rows that it has to that layout, as this store does. The sketch comes after the rows, so that a row that
  *   is evicted meanwhile is in one of them.
@@ -137,13 +139,9 @@ function* rows(
     if (segment === undefined) break
     const { numbers } = segment
     const { layout } = table
-    // An empty row says something only where there is a sketch that it hides.
-    const skipsEmpty = isWhole && table.rows.sketch === null
     segment.forEach((row) => {
-      if (numbers[row + 1 + layout.lastAt]! >= from || (asksBooks && piece.isHeld(segment, row))) {
-        if (skipsEmpty && layout.emptyAt(numbers, row + 1, side) === 0) return
-        piece.add(segment, row)
-      }
+      const isWritten = numbers[row + 1 + layout.lastAt]! >= from
+      if (isWritten || (asksBooks && piece.isHeld(segment, row))) piece.add(segment, row)
     })
     yield piece.isLarge ? piece.take() : PAUSE
   }
