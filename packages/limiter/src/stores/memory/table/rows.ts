@@ -181,12 +181,12 @@ export class Rows {
    * leaves it to the next. A row that was written since the last export goes only where there is no other.
    */
   #evict(a: number, b: number, newcomer: number): void {
-    if (this.#evictOne(a, b, newcomer, false)) return
+    const { isTracked } = this.#shared
+    if (this.#evictOne(a, b, newcomer, !isTracked) || !isTracked) return
     if (this.#evictOne(a, b, newcomer, true)) this.#shared.isTracked = false
   }
 
   #evictOne(a: number, b: number, newcomer: number, mayBeUnexported: boolean): boolean {
-    if (mayBeUnexported && !this.#shared.isTracked) return false
     const own = (a >>> SEGMENT_SHIFT) & this.#segmentMask
     for (let i = 0; i < Math.min(this.#segments.length, NEIGHBOURS); i++) {
       const segment = this.segmentAt((own + i) & this.#segmentMask)!

@@ -38,6 +38,7 @@ export class Sketch {
   /** Empty blocks are not there. */
   #lanes: readonly [Lane, Lane]
   #zeros: Float64Array
+  #mask: number
 
   /** For about so many rows. */
   constructor(layout: Layout, rows: number) {
@@ -46,11 +47,12 @@ export class Sketch {
     this.#layout = layout
     this.#lanes = [new Array<undefined>(blocks), new Array<undefined>(blocks)]
     this.#zeros = new Float64Array(BLOCK_CELLS * layout.width)
+    this.#mask = blocks * BLOCK_CELLS - 1
   }
 
   /** A power of two. */
   get cells(): number {
-    return this.#lanes[0].length * BLOCK_CELLS
+    return this.#mask + 1
   }
 
   get bytes(): number {
@@ -113,14 +115,15 @@ export class Sketch {
       [...first, ...first.map(copyOf)],
       [...second, ...second.map(copyOf)],
     ]
+    this.#mask = 2 * this.cells - 1
   }
 
   #firstCell(a: number): number {
-    return a & (this.cells - 1)
+    return a & this.#mask
   }
 
   #secondCell(b: number): number {
-    return (b >>> 7) & (this.cells - 1)
+    return (b >>> 7) & this.#mask
   }
 
   /** A block's cells, in the layout that is current. */
