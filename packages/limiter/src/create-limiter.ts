@@ -9,7 +9,7 @@ import type { BuiltInScope, RulesDocument } from './rules/document.js'
 import { DOCUMENT_PARTS } from './rules/document-parts.js'
 import type { RuleInput } from './rules/rule-fields.js'
 import { RuleSet } from './rules/rule-set.js'
-import { memoryStore } from './stores/memory/memory-store.js'
+import { memoryStore } from './stores/memory/store.js'
 import type { Store } from './stores/store.js'
 
 interface Parts {

@@ -46,4 +46,4 @@ export type {
 } from './rules/rule-fields.js'
 export { RuleSet } from './rules/rule-set.js'
 export { inSlices, type Pace, type Slices } from './slices.js'
-export { MemoryStore, type MemoryStoreOptions, memoryStore } from './stores/memory/memory-store.js'
+export { MemoryStore, type MemoryStoreOptions, memoryStore } from './stores/memory/store.js'

@@ -34,7 +34,7 @@ import {
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
 import { Answer, FIRST_VERDICT } from '../../limiter/src/stores/answer.js'
 import type { LeaseAsk, LeaseReply, LeaseReport } from '../../limiter/src/stores/leasing.js'
-import { LogRing } from '../../limiter/src/stores/memory/log-ring.js'
+import { LogRing } from '../../limiter/src/stores/memory/side/log-ring.js'
 import type { Refund } from '../../limiter/src/stores/operation.js'
 import { costOf, newTransaction, type Transaction } from '../../limiter/src/stores/transaction.js'
 

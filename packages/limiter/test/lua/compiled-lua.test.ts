@@ -30,8 +30,8 @@ import {
   SLIDING_LOG,
 } from '../../src/algorithms/limit-numbers.js'
 import { MARK, MARK_REST } from '../../src/algorithms/verdict.js'
-import { HoldBook } from '../../src/stores/memory/hold-book.js'
-import { LogRing } from '../../src/stores/memory/log-ring.js'
+import { HoldBook } from '../../src/stores/memory/side/hold-book.js'
+import { LogRing } from '../../src/stores/memory/side/log-ring.js'
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 const START = 1_780_000_000_000_000

@@ -165,4 +165,18 @@ describe('a change of rules', () => {
     }
     expect(limiter.checkSync({ subject }).allowed).toBe(false)
   })
+
+  it('is seen by two limiters over one store, each with limits of its own', () => {
+    const store = memoryStore()
+    const over = (...limits: LimitText[]) =>
+      createLimiter({ rules: { r: { scope: 'user', limits } }, store, clock: () => START })
+    const first = over('100/h')
+    const second = over('50/d fixed', '100/h')
+    const take = (limiter: typeof first) =>
+      limiter.checkSync({ subject: { user: 'ada' } }).limits.map(({ remaining }) => remaining)
+    expect(take(first)).toEqual([99])
+    expect(take(second)).toEqual([49, 98])
+    expect(take(first)).toEqual([97])
+    expect(take(first)).toEqual([96])
+  })
 })

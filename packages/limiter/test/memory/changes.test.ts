@@ -118,6 +118,18 @@ describe('changes exported after a whole state', () => {
         ),
       ))
 
+    it('where its limit went and came back, and the clock has stepped back behind its last write', () =>
+      run(
+        steps(
+          { act: 'check', user: 2 },
+          { act: 'rules', pick: 4 },
+          { act: 'check' },
+          { act: 'rules', pick: 0 },
+          { act: 'check' },
+        ),
+        steps({ act: 'settle', user: 2, moveMs: -8572 }),
+      ))
+
     it('where it is reset, and a receipt of an earlier counter comes back', () =>
       run(
         steps(

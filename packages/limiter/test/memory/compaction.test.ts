@@ -81,3 +81,26 @@ it('of holds, as soon as they are released', async () => {
   compactAll(store, now)
   expect(store.size.keys).toBeLessThan(10)
 })
+
+it('of the logs of a limit that is gone', () => {
+  const now = START
+  const store = memoryStore()
+  const rules = { r: { scope: 'user', limits: ['100/h exact', '100/h'] } } as const
+  const limiter = createLimiter({ rules, store, clock: () => now })
+  const flooded = (limits: '100/h') => {
+    const fresh = memoryStore()
+    flood(
+      createLimiter({ rules: { r: { scope: 'user', limits } }, store: fresh, clock: () => now }),
+      20_000,
+    )
+    compactAll(fresh, now)
+    return fresh.size.bytes
+  }
+  flood(limiter, 20_000)
+  limiter.setRules({ rules: { r: { scope: 'user', limits: '100/h' } } })
+  limiter.checkSync({ subject: { user: 'someone else' } })
+  compactAll(store, now)
+  expect(store.size.keys).toBe(20_001)
+  // A place for each log is kept, for the next one.
+  expect(store.size.bytes).toBeLessThan(flooded('100/h') + 8 * 20_000 + 100_000)
+})

@@ -6,7 +6,7 @@
  */
 import { open as openFile, rename, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
-import type { MemoryStore } from '@sluice/limiter'
+import { type MemoryStore, SluiceError } from '@sluice/limiter'
 import type { CounterFiles } from './counter-files.js'
 import { CounterLog } from './counter-log.js'
 
@@ -106,7 +106,9 @@ export class CounterWriter {
       await this.#group(log, this.#store.exportChanges())
     } catch (error) {
       await this.#leave()
-      throw error
+      if (!(error instanceof SluiceError)) throw error
+      // Rows had to go while their changes were read.
+      await this.#writeWhole()
     }
   }
 

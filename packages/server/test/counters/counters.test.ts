@@ -2,8 +2,10 @@
 import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { createLimiter } from '@sluice/limiter'
+import { createLimiter, memoryStore } from '@sluice/limiter'
 import { describe, expect, it } from 'vitest'
+import { CounterFiles } from '../../src/counters/counter-files.js'
+import { CounterWriter } from '../../src/counters/counter-writer.js'
 import { type CountersOptions, openCounters } from '../../src/counters/counters.js'
 import { limiterOver, newFolder, remainingOf, START } from './kept-rules.js'
 
@@ -48,7 +50,7 @@ describe('counters in a folder', () => {
 
   it('are written by themselves, and only when something was counted', async () => {
     const folder = newFolder()
-    const counters = openCounters(folder, { intervalMs: 20 })
+    const counters = openCounters(folder, { intervalMs: 20, now: () => START })
     const limiter = limiterOver(counters.store)
     await until(() => readdirSync(folder).includes('counters-000001.log'))
     limiter.checkSync({ subject: { user: 'u1' } })
@@ -106,6 +108,38 @@ describe('counters in a folder', () => {
     const after = createLimiter({ rules, store: again.store, clock: () => now })
     expect(again.restored?.keys).toBe(20_000)
     expect((await after.peek({ subject: { user: 'u7' } })).remaining).toBe(970)
+    await again.close()
+  })
+})
+
+describe('a full store', () => {
+  it('is written whole where rows had to go while their changes were read', async () => {
+    const folder = newFolder()
+    mkdirSync(folder)
+    const store = memoryStore({ maxKeys: 8 })
+    const rules = { r: { scope: 'user', limits: '50/d fixed' } } as const
+    const limiter = createLimiter({ rules, store, clock: () => START })
+    const flood = () => {
+      for (let i = 0; i < 200; i++) limiter.checkSync({ subject: { user: `flood-${i}` } })
+    }
+    const writer = new CounterWriter(store, new CounterFiles(folder), { now: () => START })
+    limiter.checkSync({ subject: { user: 'u1' } })
+    await writer.write()
+    limiter.checkSync({ subject: { user: 'u1' } })
+    const changes = store.exportChanges.bind(store)
+    store.exportChanges = function* () {
+      for (const piece of changes()) {
+        flood()
+        yield piece
+      }
+    }
+    await writer.write()
+    await writer.leave()
+    expect(readdirSync(folder)).toContain('counters-000002.log')
+    const again = openCounters(folder, { ...BY_HAND, store: { maxKeys: 8 } })
+    expect(again.restored?.from).toBe('counters-000002.log')
+    const after = createLimiter({ rules, store: again.store, clock: () => START })
+    expect((await after.peek({ subject: { user: 'u1' } })).remaining).toBeLessThanOrEqual(48)
     await again.close()
   })
 })

@@ -20,6 +20,8 @@ const ALLOWED_COMPLAINTS = [
   / warn no_rules: /,
   // A file of last known rules without a checksum is rewritten with one.
   /^current warn rules_file_version_1: /,
+  // It reads the counters of version 2 only, and takes the file before, which it wrote itself.
+  /^previous warn \S*: counters-\d+\.log is damaged \(.*it is of version 3, not 2\): set aside as \S+ $/,
   // The previous release does not know that file: it sets it aside and takes the rules from their source.
   /^previous warn : \S+rules\.ndjson is set aside: it is of version 2 $/,
 ]
@@ -38,6 +40,8 @@ let sluice: SluiceProcess | undefined
 let used = 0
 let receipts: string[] = []
 let holds: string[] = []
+/** What was used, and held, when the previous release wrote its last file of counters. */
+let writtenByPrevious: { readonly used: number; readonly holds: readonly string[] }
 
 beforeAll(async () => {
   builds = readBuilds()
@@ -97,10 +101,20 @@ async function move(wanted: Build): Promise<void> {
   await until('its rules are in force', async () => (await limitAt(sluice!, `/${named}`)) !== null)
   expect(await limitAt(sluice!, `/${named}`)).toBe(used + 500)
   expect((await admin(sluice!, 'GET', DOCUMENT)).body).toEqual(before)
+  if (wanted === 'previous') return expectOlderCounters()
   for (const [name, { limit }] of Object.entries(COUNTED))
     expect([name, await remainingOf(name)]).toEqual([name, limit - used])
   expect(await remainingOf('holds')).toBe(5 - holds.length)
   await redeem()
+}
+
+/** Going back loses what was counted since: the counters are those of the file before. */
+async function expectOlderCounters(): Promise<void> {
+  used = writtenByPrevious.used
+  holds = []
+  for (const [name, { limit }] of Object.entries(COUNTED))
+    expect([name, await remainingOf(name)]).toEqual([name, limit - used])
+  for (const hold of writtenByPrevious.holds) await sluice!.post('/v1/release', { hold })
 }
 
 /** The used receipt gives nothing more; the other one is good, once. Holds live on. */
@@ -130,6 +144,7 @@ function expectNoComplaints(): void {
 
 describe('a data folder', () => {
   it('of the previous release is read by this one', async () => {
+    writtenByPrevious = { used, holds: [...holds] }
     const asked = { subject: { user: 'bob' }, resource: '/x' }
     expect((await sluice!.post('/v1/check', { ...asked, cost: 20 })).body.remaining).toBe(30)
     await move('current')
@@ -137,7 +152,7 @@ describe('a data folder', () => {
     await use()
   })
 
-  it('of this release is read by the previous one', async () => {
+  it('of this release is read by the previous one, with the counters that it wrote itself', async () => {
     await move('previous')
     await use()
   })

@@ -21,8 +21,8 @@ import {
 import type { CompiledLimit } from '../../rules/compiled-rule.js'
 import { ALLOWED, Answer, DECIDED_AT, DEGRADED, FIRST_VERDICT, newNumbers } from '../answer.js'
 import { costOf, type Transaction } from '../transaction.js'
-import type { Table } from './table.js'
-import type { Tables } from './tables.js'
+import type { Table } from './table/table.js'
+import type { Tables } from './table/tables.js'
 
 /** Decides every limit of a transaction, and takes from all of them if all that are enforced say yes. */
 export function consume(tables: Tables, transaction: Transaction): Answer {
@@ -38,14 +38,14 @@ export function consume(tables: Tables, transaction: Transaction): Answer {
     const cost = costOf(transaction, i)
     const table = tables.locate(rule.family, values[i]!, now)
     if (table.isGuess) clampGuess(table, limits, now)
-    const columns = table.columns
+    const layout = table.layout
     const state = table.numbers
     for (let j = 0; j < limits.length; j++) {
       const limit = limits[j]!
       const numbers = limit.numbers
-      const column = columns.all[limit.column]!
+      const column = layout.columns[limit.column]!
       const at = table.row + column.at
-      if (columns.isNarrow && numbers.kind === BUCKET) {
+      if (layout.isNarrow && numbers.kind === BUCKET) {
         decideTat(state[at]!, column.width === 1 ? 0 : state[at + 1]!, numbers, cost, now, out, o)
       } else {
         if (limit.calendar !== null) limit.prepare(now)
@@ -72,11 +72,11 @@ function takeAll(transaction: Transaction, out: number[]): void {
     const table = rule.family.rows as Table
     const limits = rule.limits
     const cost = costOf(transaction, i)
-    const columns = table.columns
+    const layout = table.layout
     const isWritten = !rule.shadow || anyPasses(out, o, limits.length)
     if (isWritten) {
       table.settle(now)
-      if (columns.isNarrow) table.touch(now)
+      if (layout.isNarrow) table.touch(now)
     }
     const state = table.numbers
     const hasRefunds = table.hasRefunds
@@ -84,10 +84,10 @@ function takeAll(transaction: Transaction, out: number[]): void {
       if (out[o + STATUS] !== YES) continue
       const limit = limits[j]!
       const numbers = limit.numbers
-      const column = columns.all[limit.column]!
+      const column = layout.columns[limit.column]!
       const at = table.row + column.at
       out[o + GIVEN_BACK] = hasRefunds ? table.refunded(table.a, table.b, limit.column) : 0
-      if (columns.isNarrow && numbers.kind === BUCKET) {
+      if (layout.isNarrow && numbers.kind === BUCKET) {
         state[at] = out[o + MARK]!
         if (column.width === 2) state[at + 1] = out[o + MARK_REST]!
         noteTake(cost, out, o)
@@ -96,7 +96,7 @@ function takeAll(transaction: Transaction, out: number[]): void {
         take(state, at, numbers, cost, now, out, o, beside, holdId)
       }
     }
-    if (isWritten && !columns.isNarrow) table.touch(now)
+    if (isWritten && !layout.isNarrow) table.touch(now)
   }
 }
 
@@ -104,7 +104,7 @@ function takeAll(transaction: Transaction, out: number[]): void {
 function clampGuess(table: Table, limits: readonly CompiledLimit[], now: number): void {
   for (const { column, numbers } of limits) {
     if (numbers.kind !== BUCKET) continue
-    const at = table.row + table.columns.all[column]!.at
+    const at = table.row + table.layout.columns[column]!.at
     table.numbers[at] = Math.min(table.numbers[at]!, now + numbers.burstWhole)
   }
 }

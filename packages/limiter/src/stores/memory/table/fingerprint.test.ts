@@ -1,7 +1,7 @@
 /** The keyed hash against the algorithm written out plainly, and what its keying is for. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Fingerprint } from './half-sip-hash.js'
+import { Fingerprint } from './fingerprint.js'
 
 const rotate = (x: number, n: number) => ((x << n) | (x >>> (32 - n))) >>> 0
 const add = (x: number, y: number) => (x + y) >>> 0

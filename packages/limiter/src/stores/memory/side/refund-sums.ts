@@ -1,10 +1,11 @@
 /**
  * How many tokens were given back to a bucket, ever: a receipt counts what was given back after it.
- * Most rows never have any, so the sums are kept apart from the rows, by key and column, and outlive
+ * Most rows never have any, so the sums are kept apart from the rows, by key and column's serial, and outlive
  * a row for as long as a receipt from before could still be worth something.
  */
-import { GRACE_US } from './columns.js'
-import type { SumEntry } from './piece.js'
+
+import type { SumEntry } from '../export/piece.js'
+import { GRACE_US } from '../table/layout.js'
 
 /** Fewer changes than this are kept apart, however few sums there are. */
 const LEAST_CHANGES = 10_000
@@ -46,7 +47,7 @@ export class RefundSums {
     return takenAt < this.#voidBefore
   }
 
-  /** `until`: when the last receipt from before is worth nothing. `lives`: whether a key still has its row. */
+  /** `until`: when the last receipt from before is worth nothing. `lives`: whether a key still has its row, with that column. */
   add(
     a: number,
     b: number,
@@ -54,7 +55,7 @@ export class RefundSums {
     tokens: number,
     until: number,
     now: number,
-    lives: (a: number, b: number) => boolean,
+    lives: (a: number, b: number, column: number) => boolean,
   ): void {
     this.isEmpty = false
     const key = `${a},${b},${column}`
@@ -75,10 +76,10 @@ export class RefundSums {
     if (this.#changed.size > Math.max(LEAST_CHANGES, this.#sums.size)) this.#changed = null
   }
 
-  #prune(now: number, lives: (a: number, b: number) => boolean): void {
+  #prune(now: number, lives: (a: number, b: number, column: number) => boolean): void {
     for (const [key, { until }] of this.#sums) {
-      const [a, b] = key.split(',').map(Number)
-      if (until >= now || lives(a!, b!)) continue
+      const [a, b, column] = key.split(',').map(Number)
+      if (until >= now || lives(a!, b!, column!)) continue
       this.#sums.delete(key)
       this.#note(key)
     }
@@ -90,7 +91,7 @@ export class RefundSums {
     this.#pruneAt = Math.max(1024, 2 * this.#sums.size)
   }
 
-  /** Adds another layout's sums; `columnOf` says where its columns are now, -1 if they are gone. */
+  /** Adds the sums of another table; `columnOf` says what its columns are here, -1 if they are gone. */
   takeOver(other: RefundSums, columnOf: (column: number) => number): void {
     this.#voidBefore = Math.max(this.#voidBefore, other.#voidBefore)
     this.#changed = null

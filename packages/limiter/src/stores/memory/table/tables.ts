@@ -1,21 +1,25 @@
 /** The tables of a store, one for each family of rules, and the secret by which keys are found in them. */
 import { randomFillSync } from 'node:crypto'
-import { SluiceError } from '../../errors.js'
-import type { Family } from '../../rules/compiled-rule.js'
-import type { RuleSet } from '../../rules/rule-set.js'
-import { type Slices, STEP } from '../../slices.js'
-import { Besides } from './besides.js'
-import { Columns, GRACE_US } from './columns.js'
-import { DepartedRows } from './departed-rows.js'
-import { Fingerprint } from './half-sip-hash.js'
+import { SluiceError } from '../../../errors.js'
+import type { Family } from '../../../rules/compiled-rule.js'
+import type { RuleSet } from '../../../rules/rule-set.js'
+import { type Slices, STEP } from '../../../slices.js'
+import { RestoredTables } from '../export/read.js'
+import { exportTables } from '../export/write.js'
+import { Fingerprint } from './fingerprint.js'
+import { GRACE_US, Layout } from './layout.js'
 import { isAhead, restartRow } from './restart-row.js'
-import { RestoredTables } from './restored-tables.js'
-import type { Shared } from './rows.js'
-import { exportTables } from './snapshot.js'
+import { newShared, type Shared } from './shared.js'
 import { Table } from './table.js'
 
 /** How many slots are looked at by one call for compaction, at least: a short pause, however many tables there are. */
 const COMPACTED_SLOTS = 4096
+
+/** So often all tables are compacted without the rows that changes must have: then no changes are expected any more. */
+const MOST_ROUNDS = 1000
+
+/** How many families may know one table: one for each limiter over the store, and a few that are garbage. */
+const MOST_SERVED = 8
 
 /** By which family a table was last asked for. */
 interface LastUse {
@@ -32,7 +36,11 @@ export class Tables {
   /** By namespace. */
   readonly #kept = new Map<string, RuleSet>()
   readonly #lastUses = new WeakMap<Table, LastUse>()
+  /** Families that know their table: it has their columns, in their order. */
+  readonly #served = new WeakMap<Table, WeakRef<Family>[]>()
   #compacting: Iterator<readonly [string, Table, number]> | null = null
+  /** How often all tables were compacted since the last export. */
+  #roundsSinceExport = 0
   /** How many exports said anything. */
   #exports = 0
   /** The last one was read to its end. */
@@ -50,9 +58,9 @@ export class Tables {
     const fingerprint = this.#fingerprint
     fingerprint.of(value)
     table.locate(fingerprint.a, fingerprint.b, now)
-    const { columns } = table
-    const isBelieved = table.numbers[table.row + columns.lastAt]! <= now + GRACE_US
-    if ((!isBelieved || columns.hasHolds) && isAhead(table, now)) restartRow(table, family, now)
+    const { layout } = table
+    const isBelieved = table.numbers[table.row + layout.lastAt]! <= now + GRACE_US
+    if ((!isBelieved || layout.hasHolds) && isAhead(table, now)) restartRow(table, family, now)
     return table
   }
 
@@ -64,24 +72,43 @@ export class Tables {
     return table
   }
 
-  /** The family's table; under another layout than before a new one, which takes over from the old. */
+  /** The family's table, with its columns. */
   #tableOf(family: Family, now: number): Table {
-    const before = this.#byFamily.get(family.key)
-    const columns = Columns.of(family, canBeNarrow(family, before))
-    let table = before
-    if (table === undefined || table.columns.layout !== columns.layout) {
-      table = new Table(columns, this.#shared)
-      if (before === undefined) this.#shared.tables++
-      else table.succeed(before, now)
+    let table = this.#byFamily.get(family.key)
+    const layout = Layout.of(family, table?.layout, now)
+    if (table === undefined) {
+      table = new Table(layout, this.#shared)
+      this.#shared.tables++
       this.#byFamily.set(family.key, table)
+    } else {
+      if (table.layout.signature !== layout.signature) this.#dismiss(table)
+      table.use(layout)
     }
     for (const [i, { mostBurst }] of family.columns.entries())
       table.mostTokens[i] = Math.max(table.mostTokens[i]!, mostBurst)
-    table.use(columns, now)
     this.#lastUses.set(table, { family, inForce: this.#namedLike(family) })
+    this.#serve(family, table)
+    return table
+  }
+
+  #serve(family: Family, table: Table): void {
+    const served = this.#served.get(table) ?? []
+    if (served.length >= MOST_SERVED) this.#leave(served.shift()!)
+    served.push(new WeakRef(family))
+    this.#served.set(table, served)
     family.owner = this
     family.rows = table
-    return table
+  }
+
+  /** Families whose columns the table has no more look for it anew. */
+  #dismiss(table: Table): void {
+    for (const family of this.#served.get(table) ?? []) this.#leave(family)
+    this.#served.delete(table)
+  }
+
+  #leave(reference: WeakRef<Family>): void {
+    const family = reference.deref()
+    if (family?.owner === this) family.owner = null
   }
 
   /** The family of that name in the rules in force. */
@@ -94,7 +121,6 @@ export class Tables {
    * can be said to be free: slower ones make what was used matter for longer.
    */
   #compact(key: string, table: Table, index: number, now: number): number {
-    table.dropEnded(now)
     const family = this.#inForce(key)
     if (family !== undefined) {
       const isCurrent = family.owner === this && family.rows === table
@@ -139,7 +165,7 @@ export class Tables {
   }
 
   get size(): { readonly keys: number; readonly bytes: number; readonly evicted: number } {
-    let { bytes } = this.#shared.besides
+    let { bytes } = this.#shared.side
     for (const table of this.#byFamily.values()) bytes += table.bytes
     return { keys: this.#shared.rows, bytes, evicted: this.#shared.evicted }
   }
@@ -150,6 +176,7 @@ export class Tables {
       const { done, value } = this.#compacting.next()
       if (done === true) {
         this.#compacting = null
+        if (++this.#roundsSinceExport >= MOST_ROUNDS) this.#shared.isTracked = false
         return
       }
       const [key, table, index] = value
@@ -162,9 +189,9 @@ export class Tables {
     return this.#export(true)
   }
 
-  /** Changes since the export before: that was read to its end, and not too much was forgotten since. */
+  /** The export before was read to its end, and no row that was written since had to go. */
   get canExportChanges(): boolean {
-    return this.#isFollowed && this.#shared.departed.isTracked
+    return this.#isFollowed && this.#shared.isTracked
   }
 
   exportChanges(): IterableIterator<Uint8Array> {
@@ -178,6 +205,7 @@ export class Tables {
 
   *#export(isWhole: boolean): IterableIterator<Uint8Array> {
     this.#isFollowed = false
+    this.#roundsSinceExport = 0
     const number = this.#exports + 1
     const { seed, tables, shared } = {
       seed: this.#seed,
@@ -185,6 +213,11 @@ export class Tables {
       shared: this.#shared,
     }
     for (const piece of exportTables({ seed, tables, shared, number, isWhole })) {
+      if (!isWhole && !shared.isTracked)
+        throw new SluiceError(
+          'invalid_snapshot',
+          'rows had to go while their changes were exported: a whole state must be exported',
+        )
       if (piece.length > 0) this.#exports = number
       yield piece
     }
@@ -212,29 +245,5 @@ function* segmentsOf(
   tables: ReadonlyMap<string, Table>,
 ): IterableIterator<readonly [string, Table, number]> {
   for (const [key, table] of tables)
-    for (let i = 0; i < table.rows.segments.length; i++) yield [key, table, i]
-}
-
-/** Every row was, and will be, written under one amount a column: no more is known of a narrow table. */
-function canBeNarrow(family: Family, before: Table | undefined): boolean {
-  if (!family.isUniform) return false
-  if (before === undefined) return true
-  return family.columns.every(({ id, sample }) => {
-    const old = before.columns.all[before.columns.indexOf(id)]
-    return before.columns.isNarrow && (old === undefined || old.amount === sample.numbers.amount)
-  })
-}
-
-function newShared(maxKeys: number): Shared {
-  return {
-    besides: new Besides(),
-    departed: new DepartedRows(maxKeys),
-    maxKeys,
-    rows: 0,
-    tables: 0,
-    evicted: 0,
-    madeTables: 0,
-    holdsChanged: false,
-    familiesChanged: false,
-  }
+    for (let i = 0; i < table.rows.segments; i++) yield [key, table, i]
 }

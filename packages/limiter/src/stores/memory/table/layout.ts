@@ -7,7 +7,7 @@
  * where the amount does not divide the window; the last write is one number at the start of the row. So
  * it is in a layout without buckets, where it says only that the row was written.
  */
-import { emptyAt, widthOf } from '../../algorithms/algorithm.js'
+import { emptyAt, widthOf } from '../../../algorithms/algorithm.js'
 import {
   BUCKET,
   CONCURRENCY,
@@ -16,14 +16,16 @@ import {
   limitNumbers,
   SLIDING_COUNTER,
   SLIDING_LOG,
-} from '../../algorithms/limit-numbers.js'
-import type { Numbers } from '../../algorithms/verdict.js'
-import type { Family } from '../../rules/compiled-rule.js'
-import type { Besides } from './besides.js'
+} from '../../../algorithms/limit-numbers.js'
+import type { Numbers } from '../../../algorithms/verdict.js'
+import type { Family } from '../../../rules/compiled-rule.js'
+import type { SideTable } from '../side/side-table.js'
 
 /** A row says nothing any more this long after its counters are empty: clocks may step back that far. */
 export const GRACE_US = 60_000_000
 
+/** A column's numbers, on their way from one row to another. */
+const full = new Float64Array(4)
 /** A bucket's numbers in full. */
 const TAT = 0
 const FRACTION = 1
@@ -32,10 +34,14 @@ const LAST = 3
 
 export interface TableColumn {
   readonly id: string
+  /** Names the column within its table. One that goes and comes back starts anew, under another number. */
+  readonly serial: number
   readonly kind: number
   readonly window: number
   /** The amount that all rows were written under, in a narrow layout. */
   readonly amount: number
+  /** When that amount took effect, or was first asked for. */
+  readonly since: number
 }
 
 interface PlacedColumn extends TableColumn {
@@ -48,8 +54,8 @@ interface PlacedColumn extends TableColumn {
   readonly numbers: LimitNumbers
 }
 
-export class Columns {
-  readonly all: readonly PlacedColumn[]
+export class Layout {
+  readonly columns: readonly PlacedColumn[]
   readonly isNarrow: boolean
   /** Numbers that are counters. */
   readonly width: number
@@ -61,28 +67,30 @@ export class Columns {
   readonly hasBuckets: boolean
   /** Where the row's last write is, as `touch` notes it: its own number, or that of the first bucket. */
   readonly lastAt: number
-  /** Equal where rows mean the same. */
-  readonly layout: string
+  /** Equal where rows of the table mean the same. */
+  readonly signature: string
+  /** What the table's next column is called. */
+  readonly nextSerial: number
 
   constructor(
     columns: readonly TableColumn[],
     isNarrow: boolean,
+    nextSerial: number,
     samples?: readonly LimitNumbers[],
   ) {
     this.isNarrow = isNarrow
+    this.nextSerial = nextSerial
     const widths = columns.map((column) => widthIn(column, isNarrow))
     const firstBucket = columns.findIndex(({ kind }) => kind === BUCKET)
     const hasOwnLast = isNarrow || firstBucket < 0
     let at = hasOwnLast ? 1 : 0
     this.width = widths.reduce((sum, width) => sum + width, at)
     let handleAt = this.width
-    this.all = columns.map(({ id, kind, window, amount }, i) => {
+    this.columns = columns.map((column, i) => {
+      const { kind, window, amount } = column
       const keepsBeside = kind === SLIDING_LOG || kind === CONCURRENCY
       const placed = {
-        id,
-        kind,
-        window,
-        amount,
+        ...column,
         at,
         width: widths[i]!,
         handleAt: keepsBeside ? handleAt++ : -1,
@@ -91,42 +99,48 @@ export class Columns {
       at += placed.width
       return placed
     })
-    this.lastAt = hasOwnLast ? 0 : this.all[firstBucket]!.at + LAST
+    this.lastAt = hasOwnLast ? 0 : this.columns[firstBucket]!.at + LAST
     this.rowWidth = handleAt
     this.hasHandles = handleAt > this.width
     this.hasBuckets = firstBucket >= 0
     this.hasHolds = columns.some((column) => column.kind === CONCURRENCY)
-    this.layout = columns.map(({ id, amount }) => (isNarrow ? `${id}=${amount}` : id)).join(' ')
+    this.signature = columns
+      .map(({ serial, amount }) => (isNarrow ? `${serial}=${amount}` : serial))
+      .join(' ')
   }
 
-  static of(family: Family, isNarrow: boolean): Columns {
+  /** The family's columns, after those that its table had `before`. */
+  static of(family: Family, before: Layout | undefined, now: number): Layout {
     const samples = family.columns.map(({ sample }) => sample.numbers)
-    return new Columns(
-      family.columns.map(({ id }, i) => {
-        const { kind, window, amount } = samples[i]!
-        return { id, kind, window, amount }
-      }),
-      isNarrow,
-      samples,
-    )
+    let nextSerial = before?.nextSerial ?? 0
+    const columns = family.columns.map(({ id }, i) => {
+      const { kind, window, amount, since } = samples[i]!
+      const serial = before?.columns[before.indexOf(id)]?.serial ?? nextSerial++
+      return { id, serial, kind, window, amount, since: since > 0 ? since : now }
+    })
+    return new Layout(columns, canBeNarrow(family, before), nextSerial, samples)
   }
 
   indexOf(id: string): number {
-    return this.all.findIndex((column) => column.id === id)
+    return this.columns.findIndex((column) => column.id === id)
+  }
+
+  indexOfSerial(serial: number): number {
+    return this.columns.findIndex((column) => column.serial === serial)
   }
 
   /** When the row that starts at `row` says nothing any more, but for the grace. */
-  emptyAt(numbers: Numbers, row: number, besides: Besides): number {
+  emptyAt(numbers: Numbers, row: number, side: SideTable): number {
     let last = 0
-    for (let i = 0; i < this.all.length; i++) {
-      const { kind, at, width, handleAt, numbers: limit } = this.all[i]!
+    for (let i = 0; i < this.columns.length; i++) {
+      const { kind, at, width, handleAt, numbers: limit } = this.columns[i]!
       const place = row + at
       let empty = 0
       if (this.isNarrow && kind === BUCKET) {
         empty = numbers[place]!
         if (width === 2 && numbers[place + 1]! > 0) empty++
       } else {
-        const beside = handleAt < 0 ? undefined : besides.get(kind, numbers[row + handleAt]!)
+        const beside = handleAt < 0 ? undefined : side.get(kind, numbers[row + handleAt]!)
         empty = emptyAt(numbers, place, limit, beside)
       }
       if (empty > last) last = empty
@@ -140,8 +154,8 @@ export class Columns {
    */
   usedUntil(numbers: Numbers, row: number): number {
     let last = 0
-    for (let i = 0; i < this.all.length; i++) {
-      const { kind, at, window, numbers: limit } = this.all[i]!
+    for (let i = 0; i < this.columns.length; i++) {
+      const { kind, at, window, numbers: limit } = this.columns[i]!
       const place = row + at
       let until = numbers[place]!
       if (kind === FIXED_WINDOW) until += (numbers[place + 1]! / limit.amount) * window
@@ -155,21 +169,14 @@ export class Columns {
     return last
   }
 
-  /** The latest time that wrote the row; 0 where it has no bucket, for which alone it matters. */
-  lastOf(numbers: Numbers, row: number): number {
-    const buckets = this.all.filter(({ kind }) => kind === BUCKET)
-    if (this.isNarrow) return buckets.length === 0 ? 0 : numbers[row]!
-    return buckets.reduce((last, { at }) => Math.max(last, numbers[row + at + LAST]!), 0)
-  }
-
   /** The row was written: that is the last write of all its buckets. Leaves the number at `lastAt` ≥ now. */
   touch(numbers: Numbers, row: number, now: number): void {
     if (this.lastAt === 0) {
       if (now > numbers[row]!) numbers[row] = now
       return
     }
-    for (let i = 0; i < this.all.length; i++) {
-      const { kind, at } = this.all[i]!
+    for (let i = 0; i < this.columns.length; i++) {
+      const { kind, at } = this.columns[i]!
       if (kind === BUCKET && now > numbers[row + at + LAST]!) numbers[row + at + LAST] = now
     }
   }
@@ -180,9 +187,21 @@ export class Columns {
     this.touch(numbers, row, now)
   }
 
+  /** Writes a row of another layout of the table into a row of zeros: the columns that both have, with their handles. */
+  convert(from: Layout, numbers: Numbers, row: number, into: Float64Array, at: number): void {
+    for (const [i, { serial, handleAt }] of this.columns.entries()) {
+      const index = from.indexOfSerial(serial)
+      if (index < 0) continue
+      from.unpack(index, numbers, row, full)
+      this.pack(i, full, into, at)
+      if (handleAt >= 0) into[at + handleAt] = numbers[row + from.columns[index]!.handleAt]!
+    }
+    this.touch(into, at, numbers[row + from.lastAt]!)
+  }
+
   /** A column's numbers as the algorithms know them, into `full`. */
   unpack(index: number, numbers: Numbers, row: number, full: Float64Array): void {
-    const { kind, at, width, amount } = this.all[index]!
+    const { kind, at, width, amount } = this.columns[index]!
     for (let i = 0; i < width; i++) full[i] = numbers[row + at + i]!
     if (!this.isNarrow || kind !== BUCKET) return
     if (width === 1) full[FRACTION] = 0
@@ -192,10 +211,20 @@ export class Columns {
 
   /** The reverse; in a narrow layout the amount is the column's own. */
   pack(index: number, full: Float64Array, numbers: Numbers, row: number): void {
-    const { kind, at, width } = this.all[index]!
+    const { kind, at, width } = this.columns[index]!
     for (let i = 0; i < width; i++) numbers[row + at + i] = full[i]!
     if (this.isNarrow && kind === BUCKET) numbers[row] = Math.max(numbers[row]!, full[LAST]!)
   }
+}
+
+/** Every row was, and will be, written under one amount a column: no more is known of a narrow table. */
+function canBeNarrow(family: Family, before: Layout | undefined): boolean {
+  if (!family.isUniform) return false
+  if (before === undefined) return true
+  return family.columns.every(({ id, sample }) => {
+    const old = before.columns[before.indexOf(id)]
+    return before.isNarrow && (old === undefined || old.amount === sample.numbers.amount)
+  })
 }
 
 function widthIn({ kind, window, amount }: TableColumn, isNarrow: boolean): number {

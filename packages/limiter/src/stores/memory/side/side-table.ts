@@ -1,10 +1,10 @@
 /** Logs and holds, which rows point at by a handle: rows move when their table grows, these do not. */
-import type { Beside } from '../../algorithms/algorithm.js'
-import { CONCURRENCY } from '../../algorithms/limit-numbers.js'
+import type { Beside } from '../../../algorithms/algorithm.js'
+import { CONCURRENCY } from '../../../algorithms/limit-numbers.js'
 import { HoldBook, NO_HOLDS } from './hold-book.js'
 import { LogRing, NO_ENTRIES } from './log-ring.js'
 
-export class Besides {
+export class SideTable {
   /** Handle 0 is nothing. */
   readonly #slots: (LogRing | HoldBook | undefined)[] = [undefined]
   readonly #free: number[] = []

@@ -1,5 +1,5 @@
 /** The holds of one concurrency row, by id. */
-import type { Holds } from '../../algorithms/concurrency.js'
+import type { Holds } from '../../../algorithms/concurrency.js'
 
 interface Held {
   cost: number

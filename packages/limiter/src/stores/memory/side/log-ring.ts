@@ -1,5 +1,5 @@
 /** The entries of one sliding log: a ring of (stamp, cost) pairs that doubles when it is full. */
-import type { LogEntries } from '../../algorithms/sliding-log.js'
+import type { LogEntries } from '../../../algorithms/sliding-log.js'
 
 export class LogRing implements LogEntries {
   #pairs = new Float64Array(8)

@@ -21,12 +21,12 @@ import type {
 } from '../operation.js'
 import type { Store } from '../store.js'
 import type { Moment, Transaction } from '../transaction.js'
-import { GRACE_US } from './columns.js'
 import { consume } from './consume.js'
-import { NO_HOLDS } from './hold-book.js'
 import { IdempotencyBook } from './idempotency-book.js'
-import type { Table } from './table.js'
-import { Tables } from './tables.js'
+import { NO_HOLDS } from './side/hold-book.js'
+import { GRACE_US } from './table/layout.js'
+import type { Table } from './table/table.js'
+import { Tables } from './table/tables.js'
 
 export interface MemoryStoreOptions {
   /**
@@ -186,15 +186,9 @@ export class MemoryStore implements Store {
 
   #renew(operation: Renew, now: number): number {
     this.#tables.noteHolds()
-    const expiries = this.#holdsOf(operation, now).map(({ limit, holds, table }) => {
-      const expiry = renewHold(limit, now, holds, operation.holdId)
-      // An earlier layout is dropped when nothing written there before can matter: a renewed hold can for longer.
-      if (expiry > 0 && table?.isBlank) {
-        table.settle(now)
-        table.touch(now)
-      }
-      return expiry
-    })
+    const expiries = this.#holdsOf(operation, now).map(({ limit, holds }) =>
+      renewHold(limit, now, holds, operation.holdId),
+    )
     return expiries.length === 0 ? 0 : Math.min(...expiries)
   }
 
@@ -210,16 +204,13 @@ export class MemoryStore implements Store {
   }
 
   /** The rules may have changed since the hold was taken: its limits are found by what they are. */
-  #holdsOf(
-    { rule, value }: HoldOperation,
-    now: number,
-  ): { limit: LimitNumbers; holds: Holds; table: Table | undefined }[] {
+  #holdsOf({ rule, value }: HoldOperation, now: number): { limit: LimitNumbers; holds: Holds }[] {
     const table = this.#tables.find(rule.family, value, now)
     return rule.limits.flatMap(({ id, numbers }) => {
       if (numbers.kind !== CONCURRENCY) return []
-      const column = table?.columns.indexOf(id) ?? -1
+      const column = table?.layout.indexOf(id) ?? -1
       const holds = column < 0 ? NO_HOLDS : (table!.beside(column) as Holds)
-      return [{ limit: numbers, holds, table }]
+      return [{ limit: numbers, holds }]
     })
   }
 

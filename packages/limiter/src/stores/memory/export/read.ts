@@ -1,33 +1,50 @@
 /**
  * Tables as exported pieces say they were: a whole state, then any number of changes, each following the
- * one before. A row that comes again replaces the one that is there, in whatever layout that was. What is
- * read is not trusted beyond its checksum: anything amiss is thrown, and the tables are of no use then.
+ * one before. A row that comes again replaces the one that is there. What is read is not trusted: anything
+ * amiss is thrown, and the tables are of no use then.
  */
-import { Columns } from './columns.js'
-import { HoldBook } from './hold-book.js'
-import { LogRing } from './log-ring.js'
-import { damaged, decode, type Head, type HeadOf, split, VERSION } from './piece.js'
-import type { Shared } from './rows.js'
-import { Sketch } from './sketch.js'
-import { Table } from './table.js'
+import { HoldBook } from '../side/hold-book.js'
+import { LogRing } from '../side/log-ring.js'
+import { Layout } from '../table/layout.js'
+import type { Shared } from '../table/shared.js'
+import { Sketch } from '../table/sketch.js'
+import { Table } from '../table/table.js'
+import {
+  damaged,
+  type Head,
+  type HeadOf,
+  readPieces,
+  VERSION,
+  VERSION_BEFORE,
+  type Version2Table,
+} from './piece.js'
+import { Version2Tables } from './version-2-tables.js'
+
+/** More keys no store may have. */
+const MOST_CELLS = 2 ** 31
 
 export class RestoredTables {
   readonly byFamily = new Map<string, Table>()
   seed = new Int32Array(2)
   readonly #shared: Shared
   readonly #byNumber = new Map<number, Table>()
+  #version2: Version2Tables | null = null
   #number = -1
   #pieces = 0
   #isInside = false
 
   constructor(pieces: Iterable<Uint8Array>, shared: Shared) {
     this.#shared = shared
-    for (const content of split(pieces)) {
-      const { head, numbers } = decode(content)
-      this.#pieces++
-      this.#read(head, numbers)
+    try {
+      for (const { head, numbers } of readPieces(pieces)) {
+        this.#pieces++
+        this.#read(head, numbers)
+      }
+    } catch (error) {
+      throw isOfContent(error) ? damaged(error.message) : error
     }
     if (this.#number < 0 || this.#isInside) throw damaged('it ends early')
+    this.#version2?.join()
   }
 
   #read(head: Head, numbers: Float64Array): void {
@@ -38,13 +55,14 @@ export class RestoredTables {
       case 'families':
         return this.#keep(new Set(head.keys))
       case 'table':
-        return this.#place(head)
+        if (this.#version2 === null) return this.#place(head)
+        return this.#version2.place(head as unknown as Version2Table)
       case 'refunds':
         return this.#tableOf(head).refunds.restore(head.sums, head.voidBefore, head.isFirst)
       case 'rows':
         return this.#rows(head, numbers)
       case 'sketch':
-        return this.#sketchOf(head).setCells(head.lane, head.from, numbers)
+        return this.#sketchOf(head).raise(head.cells, { ...head, numbers })
       case 'gone':
         return this.#delete(head, numbers)
       case 'folds':
@@ -57,7 +75,10 @@ export class RestoredTables {
   }
 
   #start({ version, seed, number, follows }: HeadOf<'start'>): void {
-    if (version !== VERSION) throw damaged(`it is of version ${version}, not ${VERSION}`)
+    if (version !== VERSION && version !== VERSION_BEFORE)
+      throw damaged(`it is of version ${version}, not ${VERSION}`)
+    if (version === VERSION_BEFORE)
+      this.#version2 ??= new Version2Tables(this.byFamily, this.#byNumber, this.#shared)
     if (follows === null) {
       if (this.#number >= 0) throw damaged('two whole states follow each other')
       this.seed = new Int32Array(seed)
@@ -85,29 +106,24 @@ export class RestoredTables {
   }
 
   #place(head: HeadOf<'table'>): void {
-    const { key, columns, isNarrow, mostTokens } = head
-    const laid = new Columns(columns, isNarrow)
+    const { key, columns, isNarrow, nextSerial, mostTokens } = head
+    const laid = new Layout(columns, isNarrow, nextSerial)
     let table = this.#byNumber.get(head.table)
     if (table === undefined) {
       table = new Table(laid, this.#shared)
       this.#byNumber.set(head.table, table)
-    }
-    table.resume(laid, mostTokens)
-    const previous = head.previous === null ? null : this.#tableOf({ table: head.previous })
-    if (table.previous !== previous) table.previous?.drop()
-    table.previous = previous
-    table.previousEnds = head.previousEnds
-    if (!head.isNewest) return
-    const newest = this.byFamily.get(key)
-    if (newest === undefined) this.#shared.tables++
-    else if (!table.isAfter(newest)) newest.drop()
+    } else table.use(laid)
+    table.mostTokens = [...mostTokens]
+    const before = this.byFamily.get(key)
+    if (before === undefined) this.#shared.tables++
+    else if (before !== table) before.drop()
     this.byFamily.set(key, table)
   }
 
   #rows(head: HeadOf<'rows'>, numbers: Float64Array): void {
     const table = this.#tableOf(head)
-    const { columns } = table
-    const stride = 1 + columns.width
+    const { layout } = table
+    const stride = 1 + layout.width
     const logged = head.logs.reduce((sum, [, , count]) => sum + 2 * count, 0)
     const rows = (numbers.length - logged) / stride
     if (!Number.isInteger(rows) || rows < 0) throw damaged('rows are cut')
@@ -117,7 +133,8 @@ export class RestoredTables {
       const at = i * stride
       table.locate(integers[2 * at]!, integers[2 * at + 1]!, 0)
       table.settle(0)
-      for (let j = 0; j < columns.width; j++) table.numbers[table.row + j] = numbers[at + 1 + j]!
+      for (let j = 0; j < layout.width; j++) table.numbers[table.row + j] = numbers[at + 1 + j]!
+      this.#version2?.written(head.table, table)
       for (; head.holds[hold]?.[0] === i; hold++) {
         const [, column, held] = head.holds[hold]!
         const book = new HoldBook()
@@ -136,20 +153,31 @@ export class RestoredTables {
   #delete(head: HeadOf<'gone'>, numbers: Float64Array): void {
     const table = this.#tableOf(head)
     const integers = new Int32Array(numbers.buffer)
-    for (let i = 0; i < integers.length; i += 2) table.delete(integers[i]!, integers[i + 1]!)
+    for (let i = 0; i < integers.length; i += 2) {
+      table.rows.delete(integers[i]!, integers[i + 1]!)
+      this.#version2?.forget(head.table, integers[i]!, integers[i + 1]!)
+    }
   }
 
   #sketchOf(head: { readonly table: number; readonly cells: number }): Sketch {
-    const { rows, columns } = this.#tableOf(head)
-    if (rows.sketch?.cells !== head.cells) rows.sketch = new Sketch(columns, head.cells)
+    const { rows, layout } = this.#tableOf(head)
+    const { cells } = head
+    if (!Number.isSafeInteger(Math.log2(cells)) || cells < 1 || cells > MOST_CELLS)
+      throw damaged(`a sketch of ${cells} cells`)
+    rows.sketch ??= new Sketch(layout, cells)
     return rows.sketch
   }
 
   #fold(head: HeadOf<'folds'>, numbers: Float64Array): void {
     const sketch = this.#sketchOf(head)
-    const stride = 1 + this.#tableOf(head).columns.width
+    const stride = 1 + this.#tableOf(head).layout.width
     const integers = new Int32Array(numbers.buffer)
     for (let at = 0; at < numbers.length; at += stride)
       sketch.fold(integers[2 * at]!, integers[2 * at + 1]!, numbers, at + 1)
   }
+}
+
+/** The bytes could be read, and mean nothing: only the checksum at the end would have said so first. */
+function isOfContent(error: unknown): error is Error {
+  return [SyntaxError, TypeError, RangeError].some((kind) => error instanceof kind)
 }

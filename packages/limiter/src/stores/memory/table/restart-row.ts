@@ -1,17 +1,17 @@
 /** Restarts a row whose times lie ahead because the clock has since stepped back by more than 60 s. */
-import { RESET } from '../../algorithms/algorithm.js'
-import { isHeldTooLong, restart } from '../../algorithms/clock-steps.js'
-import type { Holds } from '../../algorithms/concurrency.js'
-import { CONCURRENCY } from '../../algorithms/limit-numbers.js'
-import type { Family } from '../../rules/compiled-rule.js'
-import { GRACE_US } from './columns.js'
+import { RESET } from '../../../algorithms/algorithm.js'
+import { isHeldTooLong, restart } from '../../../algorithms/clock-steps.js'
+import type { Holds } from '../../../algorithms/concurrency.js'
+import { CONCURRENCY } from '../../../algorithms/limit-numbers.js'
+import type { Family } from '../../../rules/compiled-rule.js'
+import { GRACE_US } from './layout.js'
 import type { Table } from './table.js'
 
 /** Whether the located row, or a hold of it, says a time that cannot be yet. */
 export function isAhead(table: Table, now: number): boolean {
-  const { all, lastAt } = table.columns
+  const { columns, lastAt } = table.layout
   if (table.numbers[table.row + lastAt]! > now + GRACE_US) return true
-  return all.some(
+  return columns.some(
     ({ kind, numbers }, column) =>
       kind === CONCURRENCY && isHeldTooLong(numbers, now, table.beside(column) as Holds),
   )
@@ -19,7 +19,7 @@ export function isAhead(table: Table, now: number): boolean {
 
 /** Starts every column of the located row anew, and makes receipts from before worthless. */
 export function restartRow(table: Table, family: Family, now: number): void {
-  const latest = table.numbers[table.row + table.columns.lastAt]!
+  const latest = table.numbers[table.row + table.layout.lastAt]!
   table.settle(now)
   for (const [column, { sample }] of family.columns.entries()) {
     sample.prepare(now)
@@ -29,6 +29,6 @@ export function restartRow(table: Table, family: Family, now: number): void {
     })
     table.noteRefund(column, RESET, now, latest)
   }
-  table.columns.setLast(table.numbers, table.row, now)
+  table.layout.setLast(table.numbers, table.row, now)
   table.touch(now)
 }

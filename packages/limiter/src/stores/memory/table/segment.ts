@@ -1,10 +1,13 @@
 /** A part of a table: its rows side by side in one buffer, seen as doubles and as the fingerprints' integers. */
+import type { Layout } from './layout.js'
 
 const FULL = 0.75
 /** The second lane of a dead row, whose first is zero; no fingerprint is like that. */
 export const DEAD = -1
 
 export class Segment {
+  /** How its rows are laid out. */
+  readonly layout: Layout
   readonly numbers: Float64Array
   readonly capacity: number
   /** Slots that may be taken before the segment must be rebuilt. */
@@ -15,7 +18,9 @@ export class Segment {
   readonly #mask: number
 
   /** `capacity` is a power of two. */
-  constructor(stride: number, capacity: number) {
+  constructor(layout: Layout, capacity: number) {
+    const stride = 1 + layout.rowWidth
+    this.layout = layout
     this.numbers = new Float64Array(stride * capacity)
     this.#integers = new Int32Array(this.numbers.buffer)
     this.#stride = stride
