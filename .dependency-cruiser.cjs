@@ -30,6 +30,16 @@ module.exports = {
       to: { pathNot: '^packages/limiter/src', dependencyTypesNot: ['core'] },
     },
     only('algorithms know only their own kind', 'algorithms/', ['algorithms/']),
+    {
+      name: 'few know the positions of numbers in an answer: others ask it by name',
+      severity: 'error',
+      from: {
+        path: '^packages/(limiter|simulation)/src',
+        pathNot:
+          '^packages/(limiter/src/(algorithms/|stores/answer|stores/memory/consume|stores/redis/(decide-operation|lease-operation|records)\\.)|simulation/src/counters)',
+      },
+      to: { path: '^packages/limiter/src/algorithms/verdict' },
+    },
     only('limits know algorithms', 'limits/', ['limits/', 'algorithms/', 'faults', 'field-reader']),
     only('rules know limits', 'rules/', [
       'rules/',

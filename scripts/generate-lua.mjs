@@ -16,6 +16,7 @@ const lua = (name) => readFileSync(join(limiter, 'lua', name), 'utf8')
 
 /** What depends on nothing comes first. */
 const MODULES = [
+  'status',
   'verdict',
   'limit-numbers',
   'token-time',

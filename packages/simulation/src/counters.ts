@@ -21,15 +21,14 @@ import {
 } from '../../limiter/src/algorithms/leases.js'
 import { BUCKET, leadOf, SLIDING_LOG } from '../../limiter/src/algorithms/limit-numbers.js'
 import type { LogEntries } from '../../limiter/src/algorithms/sliding-log.js'
+import { NOT_NOW, YES } from '../../limiter/src/algorithms/status.js'
 import {
   GIVEN_BACK,
   GO_AT,
   MARK,
-  NOT_NOW,
   REMAINING,
   STATUS,
   VERDICT_WIDTH,
-  YES,
 } from '../../limiter/src/algorithms/verdict.js'
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
 import { Answer, FIRST_VERDICT } from '../../limiter/src/stores/answer.js'

@@ -3,7 +3,7 @@
  * SIGSTOP or a long collection of garbage: nothing happens in it until it goes on, and then everything that
  * was due at once. Its clocks run apart from the others'.
  */
-import { SHUT } from '../../limiter/src/algorithms/verdict.js'
+import { SHUT } from '../../limiter/src/algorithms/status.js'
 import { createLimiter, type RuleSet } from '../../limiter/src/index.js'
 import type { Limiter } from '../../limiter/src/limiter.js'
 import { Answer } from '../../limiter/src/stores/answer.js'

@@ -9,19 +9,9 @@
  * TAT is never clamped to now + burst: a clock that swings to and fro would mint tokens.
  */
 import { BUCKET, HORIZON_US, type LimitNumbers, limitNumbers } from './limit-numbers.js'
+import { NEVER, NOT_NOW, YES } from './status.js'
 import { span, spanned, tokens } from './token-time.js'
-import {
-  GO_AT,
-  MARK,
-  MARK_REST,
-  NEVER,
-  NOT_NOW,
-  type Numbers,
-  REMAINING,
-  RESET_AT,
-  STATUS,
-  YES,
-} from './verdict.js'
+import { GO_AT, MARK, MARK_REST, type Numbers, REMAINING, RESET_AT, STATUS } from './verdict.js'
 
 export const BUCKET_WIDTH = 4
 export const T = 0

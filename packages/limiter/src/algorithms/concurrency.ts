@@ -3,18 +3,8 @@
  * a holder that died is released by its time-out. The row has no numbers; the holds live beside it.
  */
 import type { LimitNumbers } from './limit-numbers.js'
-import {
-  GO_AT,
-  MARK,
-  MARK_REST,
-  NEVER,
-  NOT_NOW,
-  type Numbers,
-  REMAINING,
-  RESET_AT,
-  STATUS,
-  YES,
-} from './verdict.js'
+import { NEVER, NOT_NOW, YES } from './status.js'
+import { GO_AT, MARK, MARK_REST, type Numbers, REMAINING, RESET_AT, STATUS } from './verdict.js'
 
 /** Places that one request can hold: each is an entry of its own, which a store must not be kept busy with. */
 const MOST_PLACES = 1000

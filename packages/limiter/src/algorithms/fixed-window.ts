@@ -5,19 +5,8 @@
  * clock stepping back finds its window as full as it left it. A row of zeros is unused.
  */
 import type { LimitNumbers } from './limit-numbers.js'
-import {
-  GO_AT,
-  MARK,
-  MARK_REST,
-  NEVER,
-  NOT_NOW,
-  type Numbers,
-  OTHER_BOUNDS,
-  REMAINING,
-  RESET_AT,
-  STATUS,
-  YES,
-} from './verdict.js'
+import { NEVER, NOT_NOW, OTHER_BOUNDS, YES } from './status.js'
+import { GO_AT, MARK, MARK_REST, type Numbers, REMAINING, RESET_AT, STATUS } from './verdict.js'
 
 export const FIXED_WINDOW_WIDTH = 2
 const START = 0

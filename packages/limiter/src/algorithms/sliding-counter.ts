@@ -6,18 +6,8 @@
  * Row: the window's start, the count before, the count in it. A row of zeros is unused.
  */
 import type { LimitNumbers } from './limit-numbers.js'
-import {
-  GO_AT,
-  MARK,
-  MARK_REST,
-  NEVER,
-  NOT_NOW,
-  type Numbers,
-  REMAINING,
-  RESET_AT,
-  STATUS,
-  YES,
-} from './verdict.js'
+import { NEVER, NOT_NOW, YES } from './status.js'
+import { GO_AT, MARK, MARK_REST, type Numbers, REMAINING, RESET_AT, STATUS } from './verdict.js'
 
 export const SLIDING_COUNTER_WIDTH = 3
 const START = 0

@@ -6,18 +6,8 @@
  * Only a take trims: a denial that trimmed, then a clock stepping back, would mint.
  */
 import type { LimitNumbers } from './limit-numbers.js'
-import {
-  GO_AT,
-  MARK,
-  MARK_REST,
-  NEVER,
-  NOT_NOW,
-  type Numbers,
-  REMAINING,
-  RESET_AT,
-  STATUS,
-  YES,
-} from './verdict.js'
+import { NEVER, NOT_NOW, YES } from './status.js'
+import { GO_AT, MARK, MARK_REST, type Numbers, REMAINING, RESET_AT, STATUS } from './verdict.js'
 
 export const SLIDING_LOG_WIDTH = 2
 const SUM = 0

@@ -8,7 +8,7 @@
 export type Numbers = number[] | Float64Array
 
 export const VERDICT_WIDTH = 7
-/** YES, NOT_NOW, NEVER, or OTHER_BOUNDS. */
+/** One of status.ts: YES, NOT_NOW, NEVER, or OTHER_BOUNDS. */
 export const STATUS = 0
 /**
  * What a full counter holds less what is counted: the unit requests that would still pass at this instant.
@@ -25,12 +25,3 @@ export const MARK_REST = 5
 
 /** The store's own: tokens that had been given back to the row before this take. */
 export const GIVEN_BACK = 6
-
-export const YES = 0
-export const NOT_NOW = 1
-export const NEVER = 2
-/** A calendar window whose boundaries do not cover `now`: nothing was decided, ask again with others. */
-export const OTHER_BOUNDS = 3
-/** The store could not be asked, and the rule lets through, or refuses, what it cannot count. */
-export const UNCOUNTED = 4
-export const SHUT = 5

@@ -5,20 +5,16 @@
  * `limit` is a limit's number in the answer: the limits of all rules in order, from 0. Times are microseconds.
  * Two answers with the same array are one take: a replay, or the same answer for another form of the request.
  */
+import { NEVER, NOT_NOW, SHUT, UNCOUNTED, YES } from '../algorithms/status.js'
 import {
   GIVEN_BACK,
   GO_AT,
   MARK,
   MARK_REST,
-  NEVER,
-  NOT_NOW,
   REMAINING,
   RESET_AT,
-  SHUT,
   STATUS,
-  UNCOUNTED,
   VERDICT_WIDTH,
-  YES,
 } from '../algorithms/verdict.js'
 import type { CompiledLimit, CompiledRule } from '../rules/compiled-rule.js'
 import type { Transaction } from './transaction.js'

@@ -2,7 +2,7 @@
  * A store and clocks in the hands of a test: nothing is answered before the test says how, and no time
  * passes but what it lets pass.
  */
-import { NOT_NOW, YES } from '../../src/algorithms/verdict.js'
+import { NOT_NOW, YES } from '../../src/algorithms/status.js'
 import type { CompiledRule } from '../../src/rules/compiled-rule.js'
 import { Answer } from '../../src/stores/answer.js'
 import type { Deadline } from '../../src/stores/deadlines.js'

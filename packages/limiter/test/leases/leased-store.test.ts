@@ -1,6 +1,6 @@
 /** What a store with leases decides from memory, and what it does not: one rule, several, dry runs, floods. */
 import { describe, expect, it } from 'vitest'
-import { YES } from '../../src/algorithms/verdict.js'
+import { YES } from '../../src/algorithms/status.js'
 import type { LimitsInput } from '../../src/index.js'
 import type { Answer } from '../../src/stores/answer.js'
 import type { LeaseAsk, LeaseReply } from '../../src/stores/leasing.js'

@@ -1,6 +1,6 @@
 /** Rows that were above their limit when the store was last asked. */
 import { expect, it } from 'vitest'
-import { NOT_NOW } from '../../algorithms/verdict.js'
+import { NOT_NOW } from '../../algorithms/status.js'
 import { createLimiter } from '../../create-limiter.js'
 import { RuleSet } from '../../rules/rule-set.js'
 import { Answer } from '../answer.js'

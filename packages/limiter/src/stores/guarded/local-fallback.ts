@@ -4,7 +4,7 @@
  * when the store is back, what was used here is told to it before the row is next asked for.
  */
 import { BUCKET } from '../../algorithms/limit-numbers.js'
-import { NOT_NOW, SHUT, UNCOUNTED } from '../../algorithms/verdict.js'
+import { NOT_NOW, SHUT, UNCOUNTED } from '../../algorithms/status.js'
 import type { CompiledRule } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { Slices } from '../../slices.js'

@@ -1,5 +1,5 @@
 /** A request that several rules govern: what is held for some of them, and what the store says of the others. */
-import { YES } from '../../algorithms/verdict.js'
+import { YES } from '../../algorithms/status.js'
 import type { Answer } from '../answer.js'
 import { costOf, type Transaction } from '../transaction.js'
 import type { Holding } from './holding.js'

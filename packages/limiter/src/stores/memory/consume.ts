@@ -10,14 +10,8 @@
 import { decide, take } from '../../algorithms/algorithm.js'
 import { decideTat, noteTake } from '../../algorithms/bucket.js'
 import { BUCKET, SLIDING_LOG } from '../../algorithms/limit-numbers.js'
-import {
-  GIVEN_BACK,
-  MARK,
-  MARK_REST,
-  STATUS,
-  VERDICT_WIDTH,
-  YES,
-} from '../../algorithms/verdict.js'
+import { YES } from '../../algorithms/status.js'
+import { GIVEN_BACK, MARK, MARK_REST, STATUS, VERDICT_WIDTH } from '../../algorithms/verdict.js'
 import type { CompiledLimit } from '../../rules/compiled-rule.js'
 import { ALLOWED, Answer, DECIDED_AT, DEGRADED, FIRST_VERDICT, newNumbers } from '../answer.js'
 import { costOf, type Transaction } from '../transaction.js'

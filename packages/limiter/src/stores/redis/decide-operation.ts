@@ -3,7 +3,8 @@
  * computed here with the algorithm that the script ran; that costs Redis least.
  */
 import { decideTat, noteTake } from '../../algorithms/bucket.js'
-import { GIVEN_BACK, STATUS, VERDICT_WIDTH, YES } from '../../algorithms/verdict.js'
+import { YES } from '../../algorithms/status.js'
+import { GIVEN_BACK, STATUS, VERDICT_WIDTH } from '../../algorithms/verdict.js'
 import { Answer, FIRST_VERDICT } from '../answer.js'
 import type { LastSeenRows } from '../last-seen-rows.js'
 import { IdempotencyConflict, IdempotencyInProgress, StoreFailure } from '../store.js'

@@ -1,6 +1,6 @@
 /** What is believed of shards that owe: they have nothing left, and what they owe is known apart. */
 import { describe, expect, it } from 'vitest'
-import { NOT_NOW } from '../../algorithms/verdict.js'
+import { NOT_NOW } from '../../algorithms/status.js'
 import { RuleSet } from '../../rules/rule-set.js'
 import { Answer } from '../answer.js'
 import { newTransaction } from '../transaction.js'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { NOT_NOW, YES } from '../../algorithms/verdict.js'
+import { NOT_NOW, YES } from '../../algorithms/status.js'
 import { RuleSet } from '../../rules/rule-set.js'
 import { Answer } from '../answer.js'
 import { newTransaction } from '../transaction.js'

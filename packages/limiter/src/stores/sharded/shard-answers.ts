@@ -2,7 +2,7 @@
  * The answers of shards as the whole rule's answer: `presented` of the one shard that was taken from, ShardLook of all
  * shards, for those who only look.
  */
-import { NEVER } from '../../algorithms/verdict.js'
+import { NEVER } from '../../algorithms/status.js'
 import { Answer } from '../answer.js'
 import type { Store } from '../store.js'
 import { type Moment, newTransaction, partOf, type Transaction, withParts } from '../transaction.js'

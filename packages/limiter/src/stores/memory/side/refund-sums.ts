@@ -15,6 +15,9 @@ interface Sum {
   until: number
 }
 
+/** A row by the two lanes of its fingerprint, and a column. */
+type SumKey = readonly [a: number, b: number, column: number]
+
 export class RefundSums {
   readonly #most: number
   readonly #sums = new Map<string, Sum>()
@@ -49,13 +52,11 @@ export class RefundSums {
 
   /** `until`: when the last receipt from before is worth nothing. `lives`: whether a key still has its row, with that column. */
   add(
-    a: number,
-    b: number,
-    column: number,
+    [a, b, column]: SumKey,
     tokens: number,
     until: number,
     now: number,
-    lives: (a: number, b: number, column: number) => boolean,
+    lives: (...key: SumKey) => boolean,
   ): void {
     this.isEmpty = false
     const key = `${a},${b},${column}`
@@ -76,7 +77,7 @@ export class RefundSums {
     if (this.#changed.size > Math.max(LEAST_CHANGES, this.#sums.size)) this.#changed = null
   }
 
-  #prune(now: number, lives: (a: number, b: number, column: number) => boolean): void {
+  #prune(now: number, lives: (...key: SumKey) => boolean): void {
     for (const [key, { until }] of this.#sums) {
       const [a, b, column] = key.split(',').map(Number)
       if (until >= now || lives(a!, b!, column!)) continue

@@ -77,9 +77,9 @@ export class Sketch {
     for (const { kind, at, width, numbers: limit } of this.#layout.columns) {
       const into = row + at
       if (kind === BUCKET) numbers[into] = Math.min(first[x + at]!, second[y + at]!)
-      else if (kind === FIXED_WINDOW) lowerWindow(numbers, into, first, x + at, second, y + at)
+      else if (kind === FIXED_WINDOW) lowerWindow(numbers, into, [first, x + at], [second, y + at])
       else if (kind === SLIDING_COUNTER)
-        lowerCounter(numbers, into, first, x + at, second, y + at, limit)
+        lowerCounter(numbers, into, [first, x + at], [second, y + at], limit)
       else
         for (let i = 0; i < width; i++)
           numbers[into + i] = Math.min(first[x + at + i]!, second[y + at + i]!)
@@ -208,14 +208,10 @@ function raiseWindow(cells: Float64Array, cell: number, row: Numbers, at: number
   } else if (row[at] === cells[cell]) cells[cell + 1] = Math.max(cells[cell + 1]!, row[at + 1]!)
 }
 
-function lowerWindow(
-  row: Numbers,
-  at: number,
-  c: Float64Array,
-  i: number,
-  d: Float64Array,
-  j: number,
-): void {
+/** The cells of a block, and where one begins. */
+type Cell = readonly [cells: Float64Array, at: number]
+
+function lowerWindow(row: Numbers, at: number, [c, i]: Cell, [d, j]: Cell): void {
   row[at] = Math.min(c[i]!, d[j]!)
   if (c[i] === d[j]) row[at + 1] = Math.min(c[i + 1]!, d[j + 1]!)
   else row[at + 1] = c[i]! < d[j]! ? c[i + 1]! : d[j + 1]!
@@ -251,10 +247,8 @@ function raiseCounter(
 function lowerCounter(
   row: Numbers,
   at: number,
-  c: Float64Array,
-  i: number,
-  d: Float64Array,
-  j: number,
+  [c, i]: Cell,
+  [d, j]: Cell,
   limit: LimitNumbers,
 ): void {
   const start = Math.max(c[i]!, d[j]!)

@@ -173,7 +173,7 @@ export class Table {
     const life = kind === BUCKET ? this.#longestOf(column, numbers.amount) : 2 * numbers.window
     const lives = (a: number, b: number, of: number) =>
       this.layout.indexOfSerial(of) >= 0 && this.has(a, b)
-    this.refunds.add(this.a, this.b, serial, tokens, latest + life, now, lives)
+    this.refunds.add([this.a, this.b, serial], tokens, latest + life, now, lives)
   }
 
   /** The located row may owe more than its burst. */
