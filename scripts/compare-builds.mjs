@@ -1,7 +1,8 @@
 // `npm run bench:compare -- FOLDER [path …]`: whether this build is slower than the one in FOLDER, a checkout
 // that was built (`npm ci && npm run build`). Both are measured in turns, in the order A B B A, each time in a
-// fresh process; what counts is CPU time per decision, since machines are noisy. A path is slower if the lower
-// quartile of its ratios (this build's time / the other's) is above 1.05. Exit 6: some path is slower.
+// fresh process: the CPU time per decision, and the time until it is done, which shows the throughput and, over
+// Redis, what the script costs there. A path is slower if the lower quartile of its ratios (this build's time / the
+// other's) is above 1.05. Exit 6: some path is slower.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -95,15 +96,18 @@ async function measure(name, build) {
     const args = ['-c', '0', process.execPath, '--expose-gc', file, build, library]
     const { stdout, stderr, status } = spawnSync('taskset', args, { encoding: 'utf8' })
     if (status !== 0) throw new Error(`${name}: ${stderr}`)
-    return Number(stdout)
+    return JSON.parse(stdout)
   }
   const server = await startServer(build, environment)
   try {
-    if (isStart) return server.startMs
+    if (isStart) return { wall: server.startMs }
     load(server.port, script, { connections: 32, seconds: 1 })
     const before = cpuOf(server.pid)
     const rate = load(server.port, script, { connections: 32, seconds: 1 })
-    return (cpuOf(server.pid) - before) / (rate * decisions)
+    return {
+      cpu: (cpuOf(server.pid) - before) / (rate * decisions),
+      wall: 1000 / (rate * decisions),
+    }
   } finally {
     await server.stop()
   }
@@ -115,34 +119,32 @@ const quantile = (sorted, part) =>
 let isSlower = false
 for (const name of Object.keys(CASES)) {
   if (wanted.length > 0 && !wanted.some((word) => name.includes(word))) continue
-  const ratios = []
   const times = { A: [], B: [] }
   for (let pair = 0; pair < PAIRS; pair++) {
     process.stderr.write(`\r\x1b[K${name}: pair ${pair + 1} of ${PAIRS} ...`)
-    const time = {}
     for (const build of pair % 2 === 0 ? ['A', 'B'] : ['B', 'A'])
-      time[build] = await measure(name, BUILDS[build])
-    for (const build of ['A', 'B']) times[build].push(time[build])
-    ratios.push(time.B / time.A)
+      times[build].push(await measure(name, BUILDS[build]))
   }
   process.stderr.write('\r\x1b[K')
-  ratios.sort((a, b) => a - b)
+  for (const kind of Object.keys(times.A[0])) judge(name, kind, times)
+}
+
+/** Prints the quartiles of one kind of time's ratios. */
+function judge(name, kind, { A, B }) {
+  const ratios = A.map((time, i) => B[i][kind] / time[kind]).sort((a, b) => a - b)
   const [lower, median, upper] = [0.25, 0.5, 0.75].map((part) => quantile(ratios, part).toFixed(3))
-  const difference =
+  const middle = (times) =>
     quantile(
-      times.B.sort((a, b) => a - b),
-      0.5,
-    ) -
-    quantile(
-      times.A.sort((a, b) => a - b),
+      times.map((time) => time[kind]).sort((a, b) => a - b),
       0.5,
     )
   const { isStart } = CASES[name]
+  const difference = middle(B) - middle(A)
   const slower = Number(lower) > SLOWER || (isStart && difference > MOST_MS_MORE)
   isSlower ||= slower
   const more = isStart ? `, ${difference.toFixed(1)} ms more` : ''
-  console.log(
-    `${slower ? 'SLOWER' : 'ok    '}  ${name.padEnd(40)} ${lower}  ${median}  ${upper}${more}`,
-  )
+  const row = `${slower ? 'SLOWER' : 'ok    '}  ${name.padEnd(40)} ${kind.padEnd(4)}`
+  console.log(`${row}  ${lower}  ${median}  ${upper}${more}`)
 }
+
 process.exit(isSlower ? 6 : 0)
