@@ -68,17 +68,19 @@ export class Changes {
     const { less, more } = differences(left, used)
     const inForce = this.#decider.inForceAt(this.#decider.now())
     const refunds = receipt.redeem(less, inForce)
+    const given = await this.#change(refunds)
+    if (given.undone !== null) {
+      receipt.undone(given.undone, left)
+      return given.undone
+    }
+    const givenBack = byUnit(refunds, given.amounts)
     const charges = receipt.charges(more, inForce)
-    // If a part was done, it is settled: what was not taken is not asked for again.
-    const { undone, amounts } = await this.#change([...refunds, ...charges])
-    if (undone !== null) {
-      receipt.undone(undone, left)
-      return undone
-    }
-    return {
-      givenBack: byUnit(refunds, amounts.slice(0, refunds.length)),
-      taken: byUnit(charges, amounts.slice(refunds.length)),
-    }
+    const taken = await this.#change(charges)
+    if (taken.undone === null) return { givenBack, taken: byUnit(charges, taken.amounts) }
+    // A part was given back, so it is settled: what was not taken is not asked for again.
+    if (taken.undone === 'not_done' && refunds.length > 0) return { givenBack, taken: {} }
+    receipt.undone(taken.undone, left)
+    return taken.undone
   }
 
   /** Gives back all that a subject has used, of every rule or of the one named; how many counters were in use. */

@@ -75,12 +75,11 @@ export interface ChangedTogether {
   readonly amounts: readonly number[]
 }
 
-/** Unknown if that is so of any; not done if nothing was. */
+/** Not done if nothing was; unknown if that is so of any, or if some were done and others not. */
 export function together(changed: readonly Changed[]): ChangedTogether {
   const amounts = changed.map((one) => (typeof one === 'number' ? one : 0))
-  if (changed.includes('unknown')) return { undone: 'unknown', amounts }
-  const isNothingDone = changed.length > 0 && changed.every((one) => one === 'not_done')
-  return { undone: isNothingDone ? 'not_done' : null, amounts }
+  if (changed.every((one) => typeof one === 'number')) return { undone: null, amounts }
+  return { undone: changed.every((one) => one === 'not_done') ? 'not_done' : 'unknown', amounts }
 }
 
 /** Gives back everything that an answer took. A hold that was only renewed lives on: its limit's `markRest` is 0. */

@@ -197,6 +197,25 @@ describe('changes exported after a whole state', () => {
     expect((await after.peek({ subject: { user: 'ada' } })).limits[0]!.remaining).toBe(60)
   })
 
+  it('have a row that was written before its rule had its first bucket', async () => {
+    const store = memoryStore()
+    const rules = (limits: LimitText[]) => ({ rules: { r: { scope: 'user', limits } as const } })
+    const limiter = createLimiter({ ...rules(['10/d exact']), store, clock: () => START })
+    const subject = { user: 'ada' }
+    limiter.checkSync({ subject })
+    const pieces = [...store.export()]
+    limiter.checkSync({ subject })
+    const later = rules(['10/d exact', '10/d'])
+    limiter.setRules(later)
+    // Brings the row to the new layout without writing it.
+    await limiter.peek({ subject })
+    pieces.push(...store.exportChanges())
+    const copy = memoryStore()
+    copy.import(pieces)
+    const restored = createLimiter({ ...later, store: copy, clock: () => START })
+    expect((await restored.peek({ subject })).used).toBe(2)
+  })
+
   it('are not needed for a row that moves to another layout while the whole state is exported', async () => {
     for (let pulled = 0; pulled < 12; pulled++) {
       const store = memoryStore()

@@ -137,10 +137,11 @@ function* rows(
     }
     const segment = table.rows.segmentAt(i)
     if (segment === undefined) break
-    const { numbers } = segment
+    const { numbers, isUnexported } = segment
     const { layout } = table
+    segment.isUnexported = false
     segment.forEach((row) => {
-      const isWritten = numbers[row + 1 + layout.lastAt]! >= from
+      const isWritten = isUnexported || numbers[row + 1 + layout.lastAt]! >= from
       if (isWritten || (asksBooks && piece.isHeld(segment, row))) piece.add(segment, row)
     })
     yield piece.isLarge ? piece.take() : PAUSE

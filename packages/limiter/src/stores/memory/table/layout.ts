@@ -196,7 +196,13 @@ export class Layout {
       this.pack(i, full, into, at)
       if (handleAt >= 0) into[at + handleAt] = numbers[row + from.columns[index]!.handleAt]!
     }
-    this.touch(into, at, numbers[row + from.lastAt]!)
+    // A bucket that is new in the row was never written: by an older write a refund would go after a step back.
+    if (!this.startsBuckets(from)) this.touch(into, at, numbers[row + from.lastAt]!)
+  }
+
+  /** Has buckets, and that layout has none: rows that were of that one do not say when they were last written. */
+  startsBuckets(from: Layout): boolean {
+    return this.hasBuckets && !from.hasBuckets
   }
 
   /** A column's numbers as the algorithms know them, into `full`. */

@@ -99,6 +99,7 @@ export class Rows {
     const { layout } = this
     const gone = handlesOf(old.layout).filter(({ serial }) => layout.indexOfSerial(serial) < 0)
     const rebuilt = new Segment(layout, old.capacity)
+    rebuilt.isUnexported = old.isUnexported || layout.startsBuckets(old.layout)
     old.forEach((row) => {
       const into = rebuilt.firstEmpty(old.fingerprintB(row))
       layout.convert(old.layout, old.numbers, row + 1, rebuilt.numbers, into + 1)
@@ -169,6 +170,7 @@ export class Rows {
   /** Changes say only what rows say: one that was reset and is gone would come back as it was before. */
   #isUnexported(segment: Segment, row: number): boolean {
     if (!this.#shared.isTracked) return false
+    if (segment.isUnexported) return true
     const { layout } = this
     const last = segment.numbers[row + 1 + layout.lastAt]!
     if (last >= this.#exported.unexportedFrom) return true
@@ -277,6 +279,7 @@ export class Rows {
   /** A copy without the rows that are dead, or free at `now`. */
   #rebuild(segment: Segment, a: number, capacity: number, now: number): Segment {
     const rebuilt = new Segment(this.layout, capacity)
+    rebuilt.isUnexported = segment.isUnexported
     this.#moveInto(segment, now, () => rebuilt)
     this.#segments[(a >>> SEGMENT_SHIFT) & this.#segmentMask] = rebuilt
     return rebuilt
@@ -292,6 +295,7 @@ export class Rows {
       parts[a >>> SEGMENT_SHIFT] = larger
       return larger
     })
+    for (const part of parts) part.isUnexported = segment.isUnexported
     this.#segments = parts
     this.#segmentMask = SEGMENTS - 1
   }

@@ -13,6 +13,8 @@ export class Segment {
   /** Slots that may be taken before the segment must be rebuilt. */
   readonly most: number
   used = 0
+  /** Its rows may be in no export as they are, whatever they say of their last write. */
+  isUnexported = false
   readonly #integers: Int32Array
   readonly #stride: number
   readonly #mask: number
