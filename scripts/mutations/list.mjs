@@ -488,11 +488,21 @@ export const MUTATIONS = [
   {
     name: 'all rows come back to the store at once',
     file: `${L}stores/guarded/node-health.ts`,
-    find: "    return nodes.some((node) => node.holdsBack(transaction, now)) ? 'store_returning' : null\n",
-    replace: '    return now < 0 ? this.refuses(names, transaction) : null\n',
+    find: "    if (nodes.some((node) => node.holdsBack(transaction, now))) return 'store_returning'\n",
+    replace: '',
     test: {
       file: `${T}redis/away-and-back.test.ts`,
       name: 'an instance that comes back comes back row by row, and is let in by and by',
+    },
+  },
+  {
+    name: 'a change is made on healthy nodes though another node is not asked',
+    file: `${L}stores/guarded/guarded-store.ts`,
+    find: '(!isRefused || isOfHold(operations[i]!))',
+    replace: '(i >= 0 || isOfHold(operations[i]!))',
+    test: {
+      file: `${T}redis/node-breakers.test.ts`,
+      name: 'while one node of a cluster hangs a refund of rows there and elsewhere is not done, and can be repeated',
     },
   },
   {

@@ -1,7 +1,7 @@
 -- KEYS, ARGV and the reply: see start.lua.
 -- What logs and holds keep beside their row, each under a key of its own with the row's tag.
--- A log is a list of packed (stamp, cost), read in pieces. Beyond its end it frees enough for anyone, so
--- that a log which lost its row, or a row its log, ends every search.
+-- A log is a list of packed (stamp, cost), read in pieces. Reading past its end returns a huge cost, so
+-- that every search stops, also where a log has lost its row, or a row its log.
 local PIECE = 128
 local Log = {}
 Log.__index = Log

@@ -2,7 +2,7 @@
 -- Rows as they are kept in Redis: one string for all limits of one rule and one subject value,
 --   1t60000000=10,f3600000000;-  then doubles: expires, birth, last, taken, and each column's numbers.
 -- The text names the columns: a letter for the algorithm, the window, of buckets the amount that they
--- were written under. Whoever finds columns that he knows uses them, so that changed rules carry use over.
+-- were written under. A rule uses the columns that it knows, so that changed rules carry use over.
 -- The mark after it is R where tokens were ever given back: then their sum follows for each column. It is
 -- L where tokens are leased out, or were of a row with a log: then sums, the account of leases and one more
 -- byte follow, so that no such row has the length of another.
@@ -20,7 +20,7 @@ local function isWhole(window, amount) return window - floor(window / amount) * 
 -- Numbers of a column, by its letter.
 local SIZES = { f = 2, s = 3, e = 2, c = 0 }
 
--- A row's logs are stamped ahead of time from its first lease on.
+-- From its first lease on, the entries of a row's logs get stamps in the future.
 local function setLead(rule, leased)
   for j = 1, rule.count do
     local limit = rule.limits[j]

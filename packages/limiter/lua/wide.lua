@@ -20,7 +20,7 @@ local function takeAll(rule, w, besides, rowKey, cost, hold, o)
   save(rule, rowKey, w, besides)
 end
 
--- A denial writes one thing: that a row which slower rules have found will be needed for longer.
+-- A denial may extend the row's expiry: slower variants of the rule need the row for longer.
 local function keepLonger(rule, w, besides, rowKey)
   if not w.found then return end
   for j = 1, rule.count do
@@ -62,7 +62,7 @@ local function decideWide(at, n, dry, hold, key)
     local rule, cost, rowKey = rules[stream[pair]], stream[pair + 1], KEYS[keysAt[i]]
     pair = pair + PAIR
     if other or dry then
-      -- Nothing is written.
+      -- Nothing is taken.
     elseif allowed then
       takeAll(rule, opened[i], besidesAt[i], rowKey, cost, hold, o)
     else
@@ -101,7 +101,7 @@ local function hear(rule, w, besides, at)
   return true
 end
 
--- So many can be leased from every limit of the row; none where two are not there.
+-- How many can be leased from every limit of the row; 0 if fewer than 2.
 local function leasableOf(rule, w, besides, want)
   local n = want
   for j = 1, rule.count do

@@ -4,7 +4,7 @@
  */
 import { Cluster as ClusterClient } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createLimiter, type Limiter, type RuleInput } from '../../src/index.js'
+import { createLimiter, type Decision, type Limiter, type RuleInput } from '../../src/index.js'
 import { ioredisClusterOptions, redisStore, type SharedStore } from '../../src/redis.js'
 import { slotOf } from '../../src/stores/redis/keys.js'
 import { START } from './over-redis.js'
@@ -156,6 +156,29 @@ describe('while one node of a cluster hangs', () => {
     })
     const reset = (value: string) => limiter.reset({ user: value })
     expect([await reset(user), await reset(other)]).toEqual([null, 1])
+  })
+
+  it('a refund of rows there and elsewhere is not done, and can be repeated', async () => {
+    const subject = { user: valueOn(false, 'user'), org: valueOn(true, 'org') }
+    let taken: Decision | undefined
+    const rules = {
+      u: { scope: 'user', limits: '10/d fixed' },
+      o: { scope: 'org', limits: '10/d fixed' },
+    } as const
+    await hanging(rules, async () => {
+      taken = await limiter.check({ subject })
+    })
+    expect(await limiter.refund(taken!)).toBeNull()
+    const left = await limiter.peek({ subject: { user: subject.user } })
+    expect(left).toMatchObject({ degraded: false, remaining: 9 })
+    cluster.servers[0]!.resume()
+    await until('its breaker has closed', async () => {
+      clock.now += 1000
+      await limiter.check({ subject: { warm: valueOn(true, 'warm') }, resource: '/warm' })
+      return store.health.breaker === 'closed'
+    })
+    clock.now += 2000
+    expect(await limiter.refund(taken!)).toEqual({ requests: 1 })
   })
 
   it('and is back, its keys are answered by the store again', async () => {

@@ -84,7 +84,7 @@ export class GuardedStore implements LeasingStore {
   }
 
   decide(transaction: Transaction): Awaitable<Answer> {
-    if (!this.#nodes.areUsual) return this.#decideWithCare(transaction)
+    if (!this.#nodes.areAllHealthy) return this.#decideWithCare(transaction)
     return this.#ask(transaction)
   }
 
@@ -99,7 +99,7 @@ export class GuardedStore implements LeasingStore {
   #ask(transaction: Transaction): Promise<Answer> {
     this.#tellOwed(transaction)
     const answered = (answer: Answer) => {
-      this.#local.forget(answer)
+      if (!answer.isReplay) this.#local.forget(answer)
       return answer
     }
     const failed = (error: unknown) => {
@@ -138,23 +138,30 @@ export class GuardedStore implements LeasingStore {
 
   /** A lease is no probe. */
   #refusesLease(transaction: Transaction): DegradedReason | null {
-    if (this.#nodes.areUsual) return null
+    if (this.#nodes.areAllHealthy) return null
     const names = this.#inner.nodesOf(transaction)
     if (names.some((name) => !this.#nodes.isClosed(name))) return 'breaker_open'
     return this.#nodes.refuses(names, transaction)
   }
 
-  /** What was done without the store is changed here, and the rest there. */
+  /**
+   * What was done without the store is changed here, and the rest there. If the node of one row is not to be asked,
+   * nothing is changed elsewhere: what is partly done cannot be repeated. Holds are renewed and released row by row.
+   */
   async change(operations: readonly Operation[], moment: Moment): Promise<Changed[]> {
     const changed: Changed[] = []
-    const asked: number[] = []
-    const admitted = new Map<string, boolean>()
+    const there: number[] = []
     for (const [i, operation] of operations.entries()) {
       const here = this.#changeHere(operation, moment)
       if (here !== null) changed[i] = here
-      else if (this.#admits(operation, admitted)) asked.push(i)
-      else changed[i] = 'not_done'
+      else there.push(i)
     }
+    const admitted = new Map<string, boolean>()
+    const isAdmitted = there.map((i) => this.#admits(operations[i]!, admitted))
+    const isRefused = there.some((i, n) => !isAdmitted[n] && !isOfHold(operations[i]!))
+    const asked = there.filter((i, n) => isAdmitted[n] && (!isRefused || isOfHold(operations[i]!)))
+    for (const i of there) if (!asked.includes(i)) changed[i] = 'not_done'
+    if (isRefused) this.#nodes.release([...admitted.keys()])
     if (asked.length === 0) return this.#withLocal(operations, changed, moment)
     const done = await this.#inner.change(
       asked.map((i) => operations[i]!),
@@ -175,7 +182,7 @@ export class GuardedStore implements LeasingStore {
 
   /** One probe of a node is for all operations there. */
   #admits(operation: Operation, admitted: Map<string, boolean>): boolean {
-    if (this.#nodes.areUsual) return true
+    if (this.#nodes.areAllHealthy) return true
     const family = operation.kind === 'reset' ? operation.family : operation.rule.family
     const node = this.#inner.nodeOf(family, operation.value)
     const known = admitted.get(node) ?? this.#nodes.admits(node)
@@ -208,6 +215,10 @@ export class GuardedStore implements LeasingStore {
     this.#stopHearing()
     await this.#inner.close()
   }
+}
+
+function isOfHold({ kind }: Operation): boolean {
+  return kind === 'renew' || kind === 'release'
 }
 
 /** What a release came to, in both places. */

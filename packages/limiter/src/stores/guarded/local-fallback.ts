@@ -28,8 +28,8 @@ interface LocalRow {
   readonly part: number
   /** The rule with its part; null if its part is nothing. */
   readonly rule: CompiledRule | null
-  /** The store is being told what was used here, unless more is. */
-  isTold: boolean
+  /** What was used here was sent to the store, and nothing was used since. */
+  isReported: boolean
 }
 
 export interface FallbackParts {
@@ -57,11 +57,11 @@ export class LocalFallback implements Store {
   decide(transaction: Transaction, reason: DegradedReason = 'store_unreachable'): Answer {
     const { rules } = transaction
     const now = this.#storeTime(transaction.now)
-    const isShut = rules.some(isClosed)
+    const isShut = rules.some(failsClosed)
     const answer = Answer.open(transaction, now, !isShut)
     answer.degradedReason = reason
     for (const { rule, index } of answer.each()) {
-      const refuses = isShut && isClosed(rule)
+      const refuses = isShut && failsClosed(rule)
       answer.setNothing(index, refuses ? SHUT : UNCOUNTED, now)
       if (refuses) answer.setGoAt(index, now + RETRY_US)
     }
@@ -94,7 +94,6 @@ export class LocalFallback implements Store {
       seen.map((charge) => ({ ...charge, kind: 'grant' })),
       asked,
     )
-    // The same take: what this answers is an answer to the same request before.
     answer.allowed = !hasNothing && here.allowed
     let from = 0
     for (const [n, i] of places.entries()) {
@@ -116,7 +115,7 @@ export class LocalFallback implements Store {
   #rowOf(rule: CompiledRule, value: string, now: number): LocalRow {
     const key = rowKey(rule, value)
     const known = this.#rows.get(key)
-    if (known !== undefined) known.isTold = false
+    if (known !== undefined) known.isReported = false
     const row = this.#rowToAsk(rule, value)
     if (row === known) return row
     if (this.#rows.size >= MOST_ROWS) this.#rows.delete(this.#rows.keys().next().value!)
@@ -132,7 +131,7 @@ export class LocalFallback implements Store {
     const known = this.#rows.get(key)
     if (known !== undefined && known.rule?.rule === rule.rule) return known
     const part = known?.part ?? this.#partOf(this.#lastSeen.of(rule, value))
-    return { part, rule: this.#scaled.of(rule, part, key), isTold: false }
+    return { part, rule: this.#scaled.of(rule, part, key), isReported: false }
   }
 
   /** What a row of a dry run would start with; nothing where it is counted here already. */
@@ -177,8 +176,8 @@ export class LocalFallback implements Store {
   #owedOf(rule: CompiledRule, value: string, now: number): Raise[] {
     const row = this.#rows.get(rowKey(rule, value))
     const scaled = row?.rule
-    if (row === undefined || scaled === undefined || scaled === null || row.isTold) return []
-    row.isTold = true
+    if (row === undefined || scaled === undefined || scaled === null || row.isReported) return []
+    row.isReported = true
     const look = newTransaction([scaled], [value], 1, now, { dryRun: true })
     const answer = this.#memory.decide(look)
     return rule.limits.flatMap((limit, j): Raise[] => {
@@ -243,8 +242,8 @@ export class LocalFallback implements Store {
   close(): void {}
 }
 
-/** Refuses what cannot be counted. */
-function isClosed({ rule, shadow }: CompiledRule): boolean {
+/** Denies while the store is away. */
+function failsClosed({ rule, shadow }: CompiledRule): boolean {
   return rule.failureMode === 'closed' && !shadow
 }
 

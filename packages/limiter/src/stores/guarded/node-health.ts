@@ -1,5 +1,5 @@
 /**
- * How each node of a store is doing: its breaker, and its return, which does not fall upon it all at once. Rows
+ * How each node of a store is doing: its breaker, and its gradual return. Rows
  * come back at random within 100 ms, at most 16 calls are in flight at first, twice as many every 100 ms.
  * Nodes that all are as usual cost nothing here.
  */
@@ -32,8 +32,8 @@ class NodeHealth {
   }
 
   /**
-   * Whether something may be asked now: half-open it is the probe. A beat that is not answered has found out already
-   * that it would wait in vain, and what is written to a connection that is dead would keep the client from noticing.
+   * Whether something may be asked now: half-open it is the probe. While a heartbeat is unanswered a probe would time
+   * out too, and what is written to a connection that is dead would keep the client from noticing.
    */
   admits(): boolean {
     if (this.breaker.state !== 'closed' && this.beatsOut > 0) return false
@@ -55,8 +55,8 @@ class NodeHealth {
 
 export class NodesHealth {
   readonly #now: () => number
-  /** Missed deadlines that were shorter say nothing of a node, in milliseconds. */
-  readonly #leastMs: number
+  /** How long decisions may take, in milliseconds. Missed deadlines of less than half of it say nothing of a node. */
+  readonly #deadlineMs: number
   readonly #nodes = new Map<string, NodeHealth>()
   /** Those that are not as usual. */
   readonly #unusual = new Set<NodeHealth>()
@@ -64,7 +64,7 @@ export class NodesHealth {
   /** `now`: milliseconds that never go back. `deadlineMs`: how long decisions may take. */
   constructor(now: () => number, deadlineMs: number) {
     this.#now = now
-    this.#leastMs = deadlineMs / 2
+    this.#deadlineMs = deadlineMs
   }
 
   #of(name: string): NodeHealth {
@@ -77,7 +77,7 @@ export class NodesHealth {
   }
 
   /** Every node may be asked as usual. */
-  get areUsual(): boolean {
+  get areAllHealthy(): boolean {
     if (this.#unusual.size === 0) return true
     const now = this.#now()
     for (const node of this.#unusual) if (node.isUsual(now)) this.#unusual.delete(node)
@@ -104,12 +104,19 @@ export class NodesHealth {
   /** Why a transaction is not to be asked of these nodes now; null: it may be. */
   refuses(names: readonly string[], transaction: Transaction): DegradedReason | null {
     const nodes = names.map((name) => this.#of(name))
-    // What only looks proves nothing about a store that cannot write.
+    // A dry run is no probe: it succeeds on a store that cannot write.
     if (transaction.dryRun && nodes.some(({ breaker }) => breaker.state !== 'closed'))
       return 'breaker_open'
-    if (!this.#admits(nodes)) return 'breaker_open'
+    if (nodes.some(({ breaker }) => breaker.state === 'open')) return 'breaker_open'
     const now = this.#now()
-    return nodes.some((node) => node.holdsBack(transaction, now)) ? 'store_returning' : null
+    // Before a probe is used up.
+    if (nodes.some((node) => node.holdsBack(transaction, now))) return 'store_returning'
+    return this.#admits(nodes) ? null : 'breaker_open'
+  }
+
+  /** Probes of these nodes that were admitted and not sent: others may try. */
+  release(names: readonly string[]): void {
+    for (const name of names) this.#nodes.get(name)?.breaker.undecided()
   }
 
   /** Whether a change may be asked of a node now. */
@@ -135,17 +142,21 @@ export class NodesHealth {
   ended({ node: name, isBeat, outcome, ms }: EndedCall): void {
     // Most calls, of nodes that never had trouble.
     if (outcome === 'answered' && !this.#nodes.has(name)) return
-    const node = this.#of(name)
-    const { breaker } = node
     if (isBeat) {
-      node.beatsOut--
-      // It is sent however the node is doing, and says as much as a probe.
-      if (outcome === 'answered') breaker.sawAnswer()
+      const beaten = this.#nodes.get(name)
+      // The node may have been forgotten since.
+      if (beaten === undefined || beaten.beatsOut === 0) return
+      beaten.beatsOut--
+      // It is sent however the node is doing, and says as much as a probe, if it was answered as quickly as decisions must be.
+      if (outcome === 'answered' && ms <= this.#deadlineMs) beaten.breaker.sawAnswer()
       return
     }
+    const node = this.#of(name)
+    const { breaker } = node
     if (node.callsInFlight > 0) node.callsInFlight--
     if (outcome === 'answered') breaker.succeeded()
-    else if (outcome === 'failed' || (outcome === 'late' && ms >= this.#leastMs)) breaker.failed()
+    else if (outcome === 'failed' || (outcome === 'late' && ms >= this.#deadlineMs / 2))
+      breaker.failed()
     else breaker.undecided()
     if (breaker.state !== 'closed') this.#unusual.add(node)
   }

@@ -11,7 +11,7 @@ export class DenialMemory {
   #until = Number.NEGATIVE_INFINITY
   #untilWall = Number.NEGATIVE_INFINITY
 
-  /** The row's rule alone was answered no when it was asked for then; for so many milliseconds more. */
+  /** Remembers a denial of the row's rule, for so many milliseconds from when it was asked for. */
   note(cost: number, answer: Answer, { steady, wall }: SentAt, ms: number): void {
     if (cost > this.#cost && this.holds(cost, steady, wall)) return
     this.#answer = answer
@@ -20,8 +20,8 @@ export class DenialMemory {
     this.#untilWall = wall + 1000 * ms
   }
 
-  /** So much was let through. */
-  disprove(cost: number): void {
+  /** This cost was allowed: a denial of as much or less is forgotten. */
+  noteAllowed(cost: number): void {
     if (cost >= this.#cost) this.forget()
   }
 

@@ -32,7 +32,7 @@ export class LeaseCalls {
   readonly #tally: LeaseTally
   /** Calls whose answers are waited for, and who waits for the last of them. */
   #inFlight = 0
-  #quiet: (() => void) | null = null
+  #onIdle: (() => void) | null = null
 
   constructor(store: LeasingStore, time: LeaseTime, tally: LeaseTally) {
     this.#store = store
@@ -63,7 +63,7 @@ export class LeaseCalls {
     const over = () => {
       this.#inFlight--
       if (row.isLeft) this.leave([row])
-      if (this.#inFlight === 0) this.#quiet?.()
+      if (this.#inFlight === 0) this.#onIdle?.()
       if (want === 0) return
       row.isCalling = false
       // After those whose answers came with it, so that a no of theirs answers others too.
@@ -106,7 +106,7 @@ export class LeaseCalls {
     if (!isAsking && !row.isTight(steady)) this.ask(row, wall, steady)
   }
 
-  /** Reports what is held of these rows, and holds it no longer; nor what they are granted yet. */
+  /** Reports and drops what is held of these rows; what they are granted later is given back. */
   leave(rows: Iterable<LeasedRow>): void {
     const [steady, wall] = [this.#time.steady(), this.#time.wall()]
     for (const row of rows) {
@@ -115,10 +115,10 @@ export class LeaseCalls {
     }
   }
 
-  /** When every call was heard of. */
+  /** Resolves when no call is in flight. */
   settled(): Promise<void> {
     return new Promise((resolve) => {
-      this.#quiet = resolve
+      this.#onIdle = resolve
       if (this.#inFlight === 0) resolve()
     })
   }

@@ -18,7 +18,7 @@ const TIGHT_MS = 20
 /** How much time's worth of the rate is asked for: the first near the limit, the other while half is left. */
 const AHEAD_MS = 50
 const AHEAD_WITH_ROOM_MS = 100
-/** A rate of which 50 ms are less than this is served one by one. */
+/** Where 50 ms of the rate are less than this, no lease is asked for. */
 const LEAST_WANTED = 4
 /** Not asked for this long, what is held is given back, in milliseconds: near the limit, and while half is left. */
 const IDLE_MS = 20
@@ -152,7 +152,7 @@ export class LeasedRow {
     return this.unspent > 2 * kept ? this.unspent - Math.ceil(kept) : 0
   }
 
-  /** What was spent, what has ended (that is given back: who knows what for), and so many more to be given back. */
+  /** What to report: spent tokens, unspent tokens of leases that have ended, and `back` more to be given back. */
   reports(back: number, steady: number, wall: number): { sent: LeaseReport[]; ended: number } {
     const sent: LeaseReport[] = []
     let ended = 0
@@ -169,7 +169,7 @@ export class LeasedRow {
     return { sent, ended }
   }
 
-  /** Was not heard by the store, certainly: what was spent is to be reported yet, and so many are here again. */
+  /** The store certainly did not get these reports: takes them back. Returns how many tokens are held again. */
   unreport(reports: readonly LeaseReport[]): number {
     let kept = 0
     for (const { lease, spent, back } of reports) {
@@ -219,7 +219,7 @@ export class LeasedRow {
       if (seen.isNotNow(limit)) goAt = Math.max(goAt, seen.goAt(limit))
       else if (!seen.isYes(limit)) return
     }
-    if (goAt === 0) return this.denial.disprove(cost)
+    if (goAt === 0) return this.denial.noteAllowed(cost)
     // Of a rule in shards nobody knows what is out of the others.
     const isAlone = this.#out === 0 && this.rule.family.shards === 1
     const most = Math.min(mostMs, isAlone ? DENIED_ALONE_MS : DENIED_MS)
@@ -227,8 +227,8 @@ export class LeasedRow {
   }
 
   /**
-   * Writes a take from this holding into an answer, from this limit on. What gives it back is as of a take of
-   * its own: in the grant's nothing that is leased counts, and what was spent of it will not be leased any more.
+   * Writes a take from this holding into an answer, from this limit on. Its mark is as of a take of its own: the
+   * grant's mark leaves out what is leased, so it is moved by what was spent of the lease.
    */
   writeTaken({ lease, answer: grant, spent }: Holding, answer: Answer, first: number): void {
     const { limits, family } = this.rule
@@ -249,7 +249,7 @@ export class LeasedRow {
   }
 }
 
-/** What a row has left together with what is held of it; where nothing is held, what it owes as well. */
+/** What a row has left, together with what is held of it; negative, a debt, only where nothing is held. */
 export function leftWith(left: number, held: number, burst: number): number {
   return held === 0 ? left : Math.min(Math.max(0, left) + held, burst)
 }

@@ -256,10 +256,10 @@ export class LeasedStore implements Store {
     })
   }
 
-  /** A decision goes to the store, though something was held for it, or not. */
-  #noteAsked(isEmpty: boolean): void {
+  /** Counts a decision by the store. `hadLease`: the row had a lease, with too few tokens. */
+  #noteAsked(hadLease: boolean): void {
     this.tally.asked++
-    if (isEmpty) this.tally.empty++
+    if (hadLease) this.tally.empty++
   }
 
   #rowOf(rule: CompiledRule, value: string): LeasedRow | null {

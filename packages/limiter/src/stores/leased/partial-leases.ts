@@ -52,7 +52,7 @@ export function writeShares(
   }
 }
 
-/** The same of a dry run, for which nothing is taken: what is held would be given back before anything were denied for want of it. */
+/** The same of a dry run, for which nothing is taken. Held tokens count as available: a request would give them back first. */
 export function writeDryRun(
   answer: Answer,
   shares: readonly RowShare[],

@@ -45,7 +45,7 @@ function areTheSame(operations: readonly Written[]): boolean {
   return true
 }
 
-/** What such calls say depends on their length only. */
+/** The first argument of such a call depends only on the number of operations. */
 const plainStreams: Buffer[] = []
 
 function plainStream(length: number): Buffer {

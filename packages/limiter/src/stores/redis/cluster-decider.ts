@@ -3,8 +3,7 @@
  * the move, for each row.
  *
  * Each slot takes for real; if one denies, what the others took is given back, once. Every request that is admitted
- * holds a full charge in each limit, and giving back leaves at most what would be there without the take: nothing is
- * admitted too much. A crash in between costs what was taken until it is refilled.
+ * is charged in full in each limit, and giving back never adds more than was taken, so limits are never exceeded. A crash in between costs what was taken until it is refilled.
  *
  * Slots are asked at once while every limit has room; near the limit one after the other in the order of their
  * numbers, so that requests do not deny each other for ever.
@@ -64,7 +63,7 @@ export class ClusterDecider {
     )
       return ofOneSlot(transaction, slot)
     return idempotency === null
-      ? this.#decideParts(transaction, parts)
+      ? this.#decideBySlot(transaction, parts)
       : this.#decideOnce(transaction, parts)
   }
 
@@ -80,10 +79,10 @@ export class ClusterDecider {
     return parts.sort((a, b) => a.slot - b.slot)
   }
 
-  #decideParts(transaction: Transaction, parts: readonly SlotPart[]): Promise<Answer> {
+  #decideBySlot(transaction: Transaction, parts: readonly SlotPart[]): Promise<Answer> {
     const { leftOf } = this.#parts
     const isTight = transaction.rules.some((_, i) => leftOf(transaction, i) <= TIGHT)
-    return decideParts(this.#parts, transaction, parts, isTight)
+    return combineSlotAnswers(this.#parts, transaction, parts, isTight)
   }
 
   /** Claims the key in its home slot, takes, and answers only once that is confirmed there. */
@@ -101,7 +100,7 @@ export class ClusterDecider {
     if (known !== null) return known
     let answer: Answer | null = null
     try {
-      answer = await this.#decideParts(transaction, parts)
+      answer = await this.#decideBySlot(transaction, parts)
     } finally {
       if (answer?.allowed !== true) ask(UNCLAIM, 0, '').catch(() => {})
     }
@@ -112,7 +111,10 @@ export class ClusterDecider {
     } catch (failure) {
       // A record that may be there will be replayed, and must not say that something was taken which was not.
       if (undoneBy(failure) === 'unknown') records.noteOwn(key, answer)
-      else giveBack(answer)
+      else {
+        giveBack(answer)
+        ask(UNCLAIM, 0, '').catch(() => {})
+      }
       throw failure
     }
     let isOurs = false
@@ -152,7 +154,7 @@ interface Slots {
   readonly giveBack: (answer: Answer) => void
 }
 
-async function decideParts(
+async function combineSlotAnswers(
   slots: Slots,
   transaction: Transaction,
   parts: readonly SlotPart[],

@@ -28,7 +28,8 @@ const NUMBERS = 0x76 // v
 const SUMS = 0x73 // s
 const NOTHING = 0x2d // -
 
-export interface DecideParts {
+/** What every decision operation needs of its store. */
+export interface DecideNeeds {
   readonly addresses: Addresses
   readonly lastSeen: LastSeenRows
   readonly records: Records
@@ -49,7 +50,7 @@ export class DecideOperation extends ScriptOperation {
   #resolve!: (answer: Answer) => void
   #reject!: (error: unknown) => void
   readonly #transaction: Transaction
-  readonly #parts: DecideParts
+  readonly #parts: DecideNeeds
   readonly #rare: RareCases | null
   /** Its idempotency record; null if it has none. */
   readonly #recordKey: string | null
@@ -57,7 +58,7 @@ export class DecideOperation extends ScriptOperation {
   constructor(
     transaction: Transaction,
     slot: number,
-    parts: DecideParts,
+    parts: DecideNeeds,
     rare: RareCases | null = null,
   ) {
     super(slot, transaction.now, transaction.deadline)

@@ -101,7 +101,7 @@ export class OperationQueue implements Unanswered {
     }
   }
 
-  /** The slot is on the move, and nothing was done: with fewer keys it can be, or in a moment. */
+  /** The slot is on the move and nothing was done: asks again with fewer keys, or a little later. */
   #askMoving(operation: ScriptOperation, wasInBatch: boolean): void {
     const again = () => this.#send([operation])
     if (wasInBatch) return again()

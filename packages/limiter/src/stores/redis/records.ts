@@ -35,7 +35,7 @@ export class Records {
     this.#rules = rules
   }
 
-  /** This instance took, and the record under that key says so. */
+  /** Remembers an answer that this instance recorded under that key. */
   noteOwn(key: string, answer: Answer): void {
     this.#own.set(key, answer)
   }

@@ -16,14 +16,14 @@ import { type StoreFailure, undoneBy } from '../store.js'
 import type { Moment, Transaction } from '../transaction.js'
 import { type Change, ChangeOperation, changeOf, grouped, type Said } from './change-operation.js'
 import { ClusterDecider } from './cluster-decider.js'
-import { DecideOperation, type DecideParts } from './decide-operation.js'
+import { type DecideNeeds, DecideOperation } from './decide-operation.js'
 import { Addresses, type Keys } from './keys.js'
 import { LeaseOperation } from './lease-operation.js'
 import { OperationQueue } from './operation-queue.js'
 import { Records } from './records.js'
 import type { RedisPort } from './redis-client.js'
 import { ScriptCalls } from './script-calls.js'
-import { BEAT, CREATE } from './script-codes.js'
+import { BEAT, CREATE, UNCLAIM } from './script-codes.js'
 import type { ScriptOperation } from './script-operation.js'
 import type { StoreClock } from './store-clock.js'
 
@@ -45,7 +45,7 @@ export class RedisStore implements RemoteStore {
   readonly #rules = new Map<string, RuleSet>()
   readonly #addresses: Addresses
   readonly #records: Records
-  readonly #decideParts: DecideParts
+  readonly #decideNeeds: DecideNeeds
   readonly #calls: ScriptCalls
   readonly #queue: OperationQueue
   readonly #cluster: ClusterDecider | null
@@ -56,7 +56,7 @@ export class RedisStore implements RemoteStore {
     this.#addresses = new Addresses(keys, port.isCluster)
     this.#records = new Records(this.#rules)
     const { lastSeen } = parts
-    this.#decideParts = { addresses: this.#addresses, records: this.#records, lastSeen }
+    this.#decideNeeds = { addresses: this.#addresses, records: this.#records, lastSeen }
     this.#calls = new ScriptCalls({ port, timers, clock })
     this.#queue = new OperationQueue(this.#calls, timers, (operation) => this.#create(operation))
     this.#cluster = port.isCluster ? this.#clusterDecider() : null
@@ -76,7 +76,7 @@ export class RedisStore implements RemoteStore {
 
   decide(transaction: Transaction): Promise<Answer> {
     if (this.#cluster !== null) return this.#cluster.decide(transaction)
-    return this.#ask(new DecideOperation(transaction, 0, this.#decideParts))
+    return this.#ask(new DecideOperation(transaction, 0, this.#decideNeeds))
   }
 
   #ask(operation: DecideOperation): Promise<Answer> {
@@ -87,24 +87,27 @@ export class RedisStore implements RemoteStore {
   #clusterDecider(): ClusterDecider {
     const { lastSeen, deadlineMs } = this.#parts
     const addresses = this.#addresses
-    const parts = this.#decideParts
+    const needs = this.#decideNeeds
     // A slot on the move: the rows are asked for one by one.
     const moving = { rowByRow: (whole: Transaction) => this.#cluster!.decide(whole) }
-    // The whole has failed for want of this part, so what it took is given back.
+    // The whole request has failed because this part was late: what the part took is given back.
     const part = { late: (answer: Answer) => this.#giveBack(answer) }
     return new ClusterDecider({
       addresses,
       deadlineMs,
       records: this.#records,
       ofOneSlot: (transaction, slot) =>
-        this.#ask(new DecideOperation(transaction, slot, parts, moving)),
+        this.#ask(new DecideOperation(transaction, slot, needs, moving)),
       ask: (transaction) => {
         const slot = addresses.slotOfRow(transaction.rules[0]!.family, transaction.values[0]!)
-        return this.#ask(new DecideOperation(transaction, slot, parts, part))
+        return this.#ask(new DecideOperation(transaction, slot, needs, part))
       },
       giveBack: (answer) => this.#giveBack(answer),
-      record: (change, { now, deadline }) =>
-        this.#change({ ...change, layout: null, items: [] }, { now, deadline }),
+      record: (change, { now, deadline }) => {
+        // A claim is given up when the request has failed, maybe at its deadline.
+        const moment = change.code === UNCLAIM ? this.#soon(now) : { now, deadline }
+        return this.#change({ ...change, layout: null, items: [] }, moment)
+      },
       isMoving: (slot) => this.#queue.isMoving(slot),
       leftOf: ({ rules, values }, rule) => lastSeen.leftOf(rules[rule]!, values[rule]!),
     })
@@ -200,8 +203,9 @@ export class RedisStore implements RemoteStore {
     const key = keys.instances(tag)
     const change = { code: BEAT, slot, key, layout: null, texts: [this.#id], items: [] }
     const deadline = this.#parts.timers.now() + LONGEST_BEAT_MS
-    const answered = this.#change(change, { now: 1000 * Date.now(), deadline })
     // In a call of its own, which says how the node is doing.
+    this.#queue.flush()
+    const answered = this.#change(change, { now: 1000 * Date.now(), deadline })
     this.#queue.flush()
     return { node: port.nodeOf(slot), count: answered.then(({ numbers }) => numbers[0]!) }
   }

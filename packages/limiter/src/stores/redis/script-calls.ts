@@ -19,8 +19,9 @@ const SHA = createHash('sha1').update(SCRIPT).digest('hex')
 
 /** Milliseconds before what did not run is sent once more. */
 const PAUSE_MS = 25
-/** Milliseconds before a node that is being connected to is tried. */
+/** Milliseconds before a node that is being connected to is tried; and for how long a beat does so. */
 const CONNECTING_PAUSE_MS = 5
+const LONGEST_CONNECTING_MS = 100
 
 /** What Redis says before it does anything; a script stops there at its first write. */
 const REFUSALS =
@@ -133,7 +134,7 @@ class RunningCall {
     if (failure.undone === 'not_done') {
       this.#isSent = false
       // Nothing was sent: the client is still connecting to that node, and there is time.
-      if (message.startsWith(STILL_CONNECTING) && this.#hasTime)
+      if (message.startsWith(STILL_CONNECTING) && this.#hasTime && !this.#isLongBeat)
         return this.#attemptAgain(command, isLast, CONNECTING_PAUSE_MS)
       const mayPass = PASSING.test(message) || NOT_SENT.test(message)
       // Asking the same again would not do while a slot is on the move.
@@ -161,6 +162,12 @@ class RunningCall {
   get #hasTime(): boolean {
     const soon = this.#parts.timers.now() + PAUSE_MS
     return this.#waiting.some(({ deadline }) => deadline > soon)
+  }
+
+  /** A beat has much time, which is not for trying a node that is not there. */
+  get #isLongBeat(): boolean {
+    const ms = this.#parts.timers.now() - this.#startedAt
+    return this.#call.isBeat && ms > LONGEST_CONNECTING_MS
   }
 
   #nextDeadline(): Deadline {

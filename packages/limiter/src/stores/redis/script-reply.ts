@@ -6,7 +6,7 @@ const NUMBERS = 0x76 // v
 export class ScriptReply {
   /** The store's time when it ran, in microseconds. */
   readonly now: number
-  /** What rows of nothing but buckets are computed from: see `plain-row.ts`. */
+  /** What rows of nothing but buckets are computed from: see `DecideOperation.#compute`. */
   readonly texts: Buffer
   textAt = 0
   readonly #letters: Buffer

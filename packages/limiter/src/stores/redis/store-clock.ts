@@ -38,7 +38,7 @@ export class StoreClock {
     return performance.now()
   }
 
-  /** The call that was sent then says what time it is there; negative: and that its clock has stepped back. */
+  /** The call that was sent then was answered: `said` is the store's time, negative if its clock has stepped back. */
   answered(asked: number, sentAt: number, said: number): void {
     const storeNow = Math.abs(said)
     if (said < 0) {

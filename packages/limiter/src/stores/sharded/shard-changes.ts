@@ -33,12 +33,13 @@ export class ShardChanges {
 
   async #change(operations: readonly Operation[], moment: Moment): Promise<Changed[]> {
     const parts = await Promise.all(operations.map(async (each) => this.#partsOf(each, moment)))
+    // All or nothing where that is known beforehand: what is partly done cannot be repeated.
+    if (parts.includes(null)) return operations.map(() => 'not_done')
     const all = parts.flatMap((list) => list ?? [])
     const changed = all.length === 0 ? [] : await this.#inner.change(all, moment)
     let next = 0
     return operations.map(({ kind }, i) => {
       const list = parts[i]!
-      if (list === null) return 'not_done'
       const own = combined(changed.slice(next, next + list.length))
       next += list.length
       // A row is one, however many shards it has.
@@ -63,7 +64,7 @@ export class ShardChanges {
     }
   }
 
-  /** Of a shard that is there no more nothing is given back; under other numbers than then the store gives nothing. */
+  /** Nothing for a shard that no longer exists. If the limit has changed since, the store gives nothing back. */
   #refundOf(refund: Refund): Refund[] {
     const { take } = refund
     const mark = readMark(take.markRest)

@@ -60,7 +60,7 @@ export class ShardChooser {
     return { index: 0, first: 0, rule, levels, value, cost, shard, tried: [shard] }
   }
 
-  /** Of two drawn the fuller: none is preferred, else the others would stand full and lose their refill. */
+  /** The fuller of two shards drawn at random. Preferring one would waste the refill of the others. */
   #choose(rule: ShardedRule, levels: RowLevels, cost: number, asked: number): number {
     // The first is the smallest, and says that this can never pass.
     if (rule.isTooExpensive(cost)) return 0

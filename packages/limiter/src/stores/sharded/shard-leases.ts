@@ -32,7 +32,7 @@ export class ShardLeases {
     const own = reports.get(asked) ?? []
     reports.delete(asked)
     for (const [other, list] of reports) this.#report(other, list, ask)
-    // Some of it was told, maybe: whoever reports must not repeat any.
+    // Other shards may have got their reports: then a failure is unknown, and nothing is repeated.
     const isSplit = reports.size > 0
     const { shard } = asked.family
     this.#inner.lease(
