@@ -17,7 +17,7 @@ export interface RemoteStore extends LeasingStore {
   beat(node: string | null): Beat
   /** Finds out anew who is in charge of what. */
   findOwners(): void
-  /** Sets who is told of every call. */
+  /** Sets the listener that hears of every call. */
   onCall(hear: HearCalls): void
   /** Calls `hear` when something says that the store may be back. Returns what ends it. */
   onReconnect(hear: () => void): () => void

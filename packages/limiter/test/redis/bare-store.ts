@@ -1,4 +1,4 @@
-/** A store over Redis by itself: nothing answers for it, and it decides by the time that it is told. */
+/** A store over Redis without the layers above it, which decides by the test's time. */
 import type { Redis } from 'ioredis'
 import { Deadlines } from '../../src/stores/deadlines.js'
 import { LastSeenRows } from '../../src/stores/last-seen-rows.js'

@@ -109,7 +109,7 @@ export class GuardedStore implements LeasingStore {
     return (this.#inner.decide(transaction) as Promise<Answer>).then(answered, failed)
   }
 
-  /** What was used here of these rows goes before what is asked of them now. */
+  /** Reports local use of these rows before the store decides about them. */
   #tellOwed(transaction: Transaction): void {
     const owed = this.#local.owed(transaction)
     if (owed.length > 0) void this.#inner.change(owed, transaction)

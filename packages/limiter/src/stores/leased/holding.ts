@@ -15,7 +15,7 @@ export interface SentAt {
 
 export class Holding {
   readonly lease: Lease
-  /** Of the newest grant. What is left is told elsewhere; what is given back is found by this one. */
+  /** The newest grant's answer: for giving back, not for the remaining count. */
   answer: Answer
   unspent: number
   /** Spent and not reported yet. */
