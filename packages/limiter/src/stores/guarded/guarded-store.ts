@@ -93,11 +93,12 @@ export class GuardedStore implements LeasingStore {
     const names = this.#inner.nodesOf(transaction)
     const refusal = this.#nodes.refuses(names, transaction)
     if (refusal !== null) return this.#local.decide(transaction, refusal)
-    return this.#ask(transaction)
+    // It may be answered before each of these nodes was asked.
+    return this.#ask(transaction).finally(() => this.#nodes.release(names))
   }
 
   #ask(transaction: Transaction): Promise<Answer> {
-    this.#tellOwed(transaction)
+    this.#reportLocalUse(transaction)
     const answered = (answer: Answer) => {
       if (!answer.isReplay) this.#local.forget(answer)
       return answer
@@ -109,10 +110,9 @@ export class GuardedStore implements LeasingStore {
     return (this.#inner.decide(transaction) as Promise<Answer>).then(answered, failed)
   }
 
-  /** Reports local use of these rows before the store decides about them. */
-  #tellOwed(transaction: Transaction): void {
-    const owed = this.#local.owed(transaction)
-    if (owed.length > 0) void this.#inner.change(owed, transaction)
+  /** Before the store decides about these rows. */
+  #reportLocalUse(transaction: Transaction): void {
+    this.#local.report(transaction, (raises) => this.#inner.change(raises, transaction))
   }
 
   lease(
@@ -121,11 +121,10 @@ export class GuardedStore implements LeasingStore {
     failed: (failure: StoreFailure) => void,
   ): void {
     const { rule, value, now, deadline } = ask
-    const transaction = newTransaction([rule], [value], 0, now)
+    const transaction = newTransaction([rule], [value], 0, now, { deadline })
     const refusal = this.#refusesLease(transaction)
     if (refusal !== null) return failed(new StoreFailure(refusal, 'not_done'))
-    const owed = this.#local.owed(transaction)
-    if (owed.length > 0) void this.#inner.change(owed, { now, deadline })
+    this.#reportLocalUse(transaction)
     this.#inner.lease(
       ask,
       (reply) => {
@@ -161,12 +160,11 @@ export class GuardedStore implements LeasingStore {
     const isRefused = there.some((i, n) => !isAdmitted[n] && !isOfHold(operations[i]!))
     const asked = there.filter((i, n) => isAdmitted[n] && (!isRefused || isOfHold(operations[i]!)))
     for (const i of there) if (!asked.includes(i)) changed[i] = 'not_done'
-    if (isRefused) this.#nodes.release([...admitted.keys()])
-    if (asked.length === 0) return this.#withLocal(operations, changed, moment)
     const done = await this.#inner.change(
       asked.map((i) => operations[i]!),
       moment,
     )
+    if (admitted.size > 0) this.#nodes.release([...admitted.keys()])
     for (const [n, i] of asked.entries()) changed[i] = done[n]!
     return this.#withLocal(operations, changed, moment)
   }

@@ -11,8 +11,8 @@ import type { Slices } from '../../slices.js'
 import { Answer, type DegradedReason } from '../answer.js'
 import { type LastSeenRow, type LastSeenRows, rowKey } from '../last-seen-rows.js'
 import { MemoryStore } from '../memory/store.js'
-import type { Charge, Operation, Raise } from '../operation.js'
-import type { Store } from '../store.js'
+import type { Changed, Charge, Operation, Raise } from '../operation.js'
+import type { Awaitable, Store } from '../store.js'
 import { costOf, type Moment, newTransaction, type Transaction, withParts } from '../transaction.js'
 import type { Instances } from './heartbeat.js'
 import { ScaledRules } from './scaled-rules.js'
@@ -22,14 +22,37 @@ const MOST_ROWS = 100_000
 /** What a refused request is told to wait. */
 const RETRY_US = 1_000_000
 
-/** A row that is counted here. */
-interface LocalRow {
-  /** This instance's part of the limit, from 0 to 1. */
-  readonly part: number
-  /** The rule with its part; null if its part is nothing. */
-  readonly rule: CompiledRule | null
-  /** What was used here was sent to the store, and nothing was used since. */
-  isReported: boolean
+/** A row that is counted here, until the store has confirmed what was used here and has answered a request for it. */
+class LocalRow {
+  /** How often it was used here; how often when a report was sent last, and when one was confirmed. */
+  uses = 0
+  usesSent = 0
+  usesConfirmed = 0
+  /** How often when the store answered a request for it, and at which time of the store. */
+  usesAnswered = -1
+  answeredAt = 0
+
+  constructor(
+    readonly value: string,
+    /** This instance's part of the limit, from 0 to 1. */
+    readonly part: number,
+    /** The rule with its part; null if its part is nothing. */
+    readonly rule: CompiledRule | null,
+  ) {}
+
+  /** The store knows all of it. */
+  get isOver(): boolean {
+    if (this.usesAnswered !== this.uses) return false
+    return this.rule === null || this.usesConfirmed === this.uses
+  }
+}
+
+/** What was used here of one row. */
+interface Report {
+  readonly key: string
+  readonly row: LocalRow
+  readonly uses: number
+  readonly raises: readonly Raise[]
 }
 
 export interface FallbackParts {
@@ -115,8 +138,8 @@ export class LocalFallback implements Store {
   #rowOf(rule: CompiledRule, value: string, now: number): LocalRow {
     const key = rowKey(rule, value)
     const known = this.#rows.get(key)
-    if (known !== undefined) known.isReported = false
     const row = this.#rowToAsk(rule, value)
+    row.uses++
     if (row === known) return row
     if (this.#rows.size >= MOST_ROWS) this.#rows.delete(this.#rows.keys().next().value!)
     this.#rows.set(key, row)
@@ -131,7 +154,7 @@ export class LocalFallback implements Store {
     const known = this.#rows.get(key)
     if (known !== undefined && known.rule?.rule === rule.rule) return known
     const part = known?.part ?? this.#partOf(this.#lastSeen.of(rule, value))
-    return { part, rule: this.#scaled.of(rule, part, key), isReported: false }
+    return new LocalRow(value, part, this.#scaled.of(rule, part, key))
   }
 
   /** What a row of a dry run would start with; nothing where it is counted here already. */
@@ -166,42 +189,75 @@ export class LocalFallback implements Store {
     return charges
   }
 
-  /** What was used here of these rows, as the whole limits would have it: the store is to be told before it is asked. */
-  owed({ rules, values, now }: Transaction): Raise[] {
-    if (this.#rows.size === 0) return []
+  /**
+   * Reports to the store what was used here of these rows, unless that was sent before: `send` is called at most once,
+   * with all of it. What the store does not confirm is sent again with the next request, which counts nothing twice.
+   */
+  report(
+    { rules, values, now }: Pick<Transaction, 'rules' | 'values' | 'now'>,
+    send: (raises: readonly Raise[]) => Awaitable<readonly Changed[]>,
+  ): void {
+    if (this.#rows.size === 0) return
     const time = this.#storeTime(now)
-    return rules.flatMap((rule, i) => this.#owedOf(rule, values[i]!, time))
+    const reports = rules.flatMap((rule, i) => this.#reportOf(rule, values[i]!, time) ?? [])
+    const raises = reports.flatMap((report) => report.raises)
+    if (raises.length > 0)
+      void Promise.resolve(send(raises)).then((changed) => this.#sent(reports, changed))
   }
 
-  #owedOf(rule: CompiledRule, value: string, now: number): Raise[] {
-    const row = this.#rows.get(rowKey(rule, value))
-    const scaled = row?.rule
-    if (row === undefined || scaled === undefined || scaled === null || row.isReported) return []
-    row.isReported = true
+  /** As the whole limits would have it; null if there is nothing to report. */
+  #reportOf(rule: CompiledRule, value: string, now: number): Report | null {
+    const key = rowKey(rule, value)
+    const row = this.#rows.get(key)
+    if (row === undefined || row.rule === null || row.usesSent === row.uses) return null
+    const { uses, part, rule: scaled } = row
+    row.usesSent = uses
     const look = newTransaction([scaled], [value], 1, now, { dryRun: true })
     const answer = this.#memory.decide(look)
-    return rule.limits.flatMap((limit, j): Raise[] => {
+    const raises = rule.limits.flatMap((limit, j): Raise[] => {
       const other = scaled.limits.find(({ id }) => id === limit.id)
       if (other === undefined) return []
-      const used = Math.round((other.numbers.burst - answer.remaining(j)) / row.part)
+      const used = Math.round((other.numbers.burst - answer.remaining(j)) / part)
       const amount = Math.min(limit.numbers.burst, used)
       return amount > 0 ? [{ kind: 'raise', rule, limit, value, amount }] : []
     })
+    if (raises.length > 0) return { key, row, uses, raises }
+    row.usesConfirmed = uses
+    return null
   }
 
-  /** The store has answered, so it counts these rows again, and was told what was used here. Holds stay until they are released. */
+  /** What became of these reports. */
+  #sent(reports: readonly Report[], changed: readonly Changed[]): void {
+    let next = 0
+    for (const { key, row, uses, raises } of reports) {
+      const outcomes = changed.slice(next, next + raises.length)
+      next += raises.length
+      if (outcomes.every((outcome) => typeof outcome === 'number'))
+        row.usesConfirmed = Math.max(row.usesConfirmed, uses)
+      else if (row.usesSent === uses) row.usesSent = row.usesConfirmed
+      this.#forgetIfOver(key, row)
+    }
+  }
+
+  /** The store has answered, so it counts these rows again. Holds stay until they are released. */
   forget({ transaction: { rules, values }, decidedAt }: Answer): void {
     if (this.#rows.size === 0) return
     for (const [i, rule] of rules.entries()) {
-      const value = values[i]!
-      const key = rowKey(rule, value)
+      const key = rowKey(rule, values[i]!)
       const row = this.#rows.get(key)
       if (row === undefined) continue
-      this.#rows.delete(key)
-      if (row.rule === null || rule.hasHolds) continue
-      const reset = { kind: 'reset', family: row.rule.family, value } as const
-      this.#memory.change([reset], momentAt(decidedAt))
+      row.usesAnswered = row.uses
+      row.answeredAt = decidedAt
+      this.#forgetIfOver(key, row)
     }
+  }
+
+  #forgetIfOver(key: string, row: LocalRow): void {
+    if (!row.isOver || this.#rows.get(key) !== row) return
+    this.#rows.delete(key)
+    const { rule, value, answeredAt } = row
+    if (rule === null || rule.hasHolds) return
+    this.#memory.change([{ kind: 'reset', family: rule.family, value }], momentAt(answeredAt))
   }
 
   change(operations: readonly Operation[], moment: Moment): number[] {

@@ -26,6 +26,8 @@ class NodeHealth {
   callsInFlight = 0
   /** Beats that are not answered. */
   beatsOut = 0
+  /** A probe was admitted, and no call was sent since. */
+  isProbeHeld = false
 
   constructor(now: () => number) {
     this.breaker = new Breaker(now)
@@ -36,8 +38,17 @@ class NodeHealth {
    * out too, and what is written to a connection that is dead would keep the client from noticing.
    */
   admits(): boolean {
-    if (this.breaker.state !== 'closed' && this.beatsOut > 0) return false
-    return this.breaker.admits()
+    if (this.breaker.state === 'closed') return true
+    if (this.beatsOut > 0 || !this.breaker.admits()) return false
+    this.isProbeHeld = true
+    return true
+  }
+
+  /** The probe that was admitted will not be sent: another request may be it. */
+  releaseProbe(): void {
+    if (!this.isProbeHeld) return
+    this.isProbeHeld = false
+    this.breaker.undecided()
   }
 
   isUsual(now: number): boolean {
@@ -114,9 +125,9 @@ export class NodesHealth {
     return this.#admits(nodes) ? null : 'breaker_open'
   }
 
-  /** Probes of these nodes that were admitted and not sent: others may try. */
+  /** Gives back probes of these nodes that were admitted and not sent. */
   release(names: readonly string[]): void {
-    for (const name of names) this.#nodes.get(name)?.breaker.undecided()
+    for (const name of names) this.#nodes.get(name)?.releaseProbe()
   }
 
   /** Whether a change may be asked of a node now. */
@@ -128,7 +139,7 @@ export class NodesHealth {
   #admits(nodes: readonly NodeHealth[]): boolean {
     for (const [i, node] of nodes.entries()) {
       if (node.admits()) continue
-      for (const other of nodes.slice(0, i)) other.breaker.undecided()
+      for (const other of nodes.slice(0, i)) other.releaseProbe()
       return false
     }
     return true
@@ -136,7 +147,11 @@ export class NodesHealth {
 
   started({ node, isBeat }: Call): void {
     if (isBeat) this.#of(node).beatsOut++
-    else if (this.#unusual.size > 0) this.#of(node).callsInFlight++
+    else if (this.#unusual.size > 0) {
+      const health = this.#of(node)
+      health.callsInFlight++
+      health.isProbeHeld = false
+    }
   }
 
   ended({ node: name, isBeat, outcome, ms }: EndedCall): void {
