@@ -213,6 +213,35 @@ describe('a rule in shards', () => {
     await expect(limiter.check({ ...request, cost: 2 })).rejects.toThrow('another request')
   })
 
+  it('gives back what a first answer took that came too late, from the shard that it was taken from', async () => {
+    let isLate = true
+    const world = worldOf(
+      { hot: HOT },
+      {
+        over: (inner, instance) => {
+          const late: LeasingStore = {
+            ...inner,
+            decide: (transaction) => {
+              const answer = inner.decide(transaction)
+              if (!isLate) return answer
+              isLate = false
+              throw new Error('not in time')
+            },
+          }
+          return new ShardedStore(late, { timers: new Deadlines(), random: seeded(instance) })
+        },
+      },
+    )
+    const [limiter] = world.limiters as [World['limiters'][0]]
+    const request = { ...ADA, idempotencyKey: 'k' }
+    await expect(limiter.check(request)).rejects.toThrow('not in time')
+    expect(await left(world)).toBe(79)
+    const again = await limiter.check(request)
+    expect(again).toMatchObject({ allowed: true, replayed: true })
+    expect(await limiter.refund(again)).toEqual({ requests: 1 })
+    expect(await left(world)).toBe(80)
+  })
+
   it('keeps what was used when its numbers change', async () => {
     const world = worldOf({ hot: HOT })
     await take(world, 60)

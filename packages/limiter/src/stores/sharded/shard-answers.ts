@@ -7,7 +7,7 @@ import { Answer } from '../answer.js'
 import type { Store } from '../store.js'
 import { type Moment, newTransaction, partOf, type Transaction, withParts } from '../transaction.js'
 import type { ShardChoice, ShardChooser } from './shard-choice.js'
-import { markShard, type ShardedRule } from './sharded-rule.js'
+import { markShard, readMark, type ShardedRule } from './sharded-rule.js'
 
 /** Over the same numbers, because the store below may answer with them again, and they are one take. */
 export function presented(
@@ -15,19 +15,32 @@ export function presented(
   transaction: Transaction,
   choices: readonly ShardChoice[],
 ): Answer {
+  markShards(answer)
   if (answer.isReplay) return answer.as(wholeOf(answer.transaction))
-  for (const choice of choices) {
-    if (!answer.isDegraded) sumUp(choice, answer)
-    const { rule, shard, first } = choice
-    for (let limit = first; limit < first + rule.whole.limits.length; limit++)
-      if (answer.wasTaken(limit))
+  if (!answer.isDegraded) for (const choice of choices) sumUp(choice, answer)
+  return answer.as(transaction)
+}
+
+/**
+ * Writes into each take which shard it is of. A replay has that already, unless the first answer came too late: then
+ * it was never presented.
+ */
+function markShards(answer: Answer): void {
+  const { rules } = answer.transaction
+  let limit = 0
+  for (let i = 0; i < rules.length; i++) {
+    const { whole, family, limits } = rules[i]!
+    for (let j = 0; j < limits.length; j++, limit++) {
+      if (whole === null || !answer.wasTaken(limit)) continue
+      const rest = answer.markRest(limit)
+      if (readMark(rest) === null)
         answer.setMark(
           limit,
           answer.mark(limit),
-          markShard(answer.markRest(limit), shard, rule.count),
+          markShard(rest, family.shard, whole.family.shards),
         )
+    }
   }
-  return answer.as(transaction)
 }
 
 /** The same request of whole rules. */
