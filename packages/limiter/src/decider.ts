@@ -7,7 +7,7 @@
 import type { LimitNumbers } from './algorithms/limit-numbers.js'
 import { type Clock, microseconds } from './clock.js'
 import type { State } from './decision.js'
-import { DecisionRecord } from './decision-record.js'
+import { DecisionRecord, FullDecisionRecord } from './decision-record.js'
 import { SluiceError } from './errors.js'
 import { CheckedRequest, type Request } from './request.js'
 import { listedTransaction, transactionOf } from './request-transaction.js'
@@ -40,6 +40,8 @@ export class Decider {
   readonly #timing: Pick<TransactionRest, 'deadline'>
   readonly #asked = new CheckedRequest()
   readonly #warnings = new WarningMemory()
+  /** Made once: a closure in `decide` would cost every call of it. */
+  readonly #concludeLater = (answer: Answer): DecisionRecord => this.#conclude(answer)
   /** Counts the changes of rules that were in force. */
   revision = 0
   /** Counts those that were begun. */
@@ -124,13 +126,13 @@ export class Decider {
     const matched = rules.match(asked, now)
     const transaction = transactionOf(request, asked, matched, now, this.#timing)
     if (matched.length === 0)
-      return new DecisionRecord(Answer.open(transaction, now, true), -1, 0, 'normal', null)
+      return new DecisionRecord(Answer.open(transaction, now, true), -1, 0, 'normal')
     const answer =
       transaction.idempotency === null
         ? this.store.decide(transaction)
         : this.#decideOnce(transaction)
     if (answer instanceof Answer) return this.#conclude(answer)
-    return answer.then((later) => this.#conclude(later))
+    return answer.then(this.#concludeLater)
   }
 
   #decideOnce(transaction: Transaction): Awaitable<Answer> {
@@ -152,7 +154,7 @@ export class Decider {
       const { family } = rules[rule]!
       if (this.#warnings.warns(family, values[rule]!, top.left, dryRun)) state = 'warning'
     }
-    return new DecisionRecord(answer, rule, limit, state, null)
+    return new DecisionRecord(answer, rule, limit, state)
   }
 
   /** A block refuses before anything else; an exemption lets through all rules. */
@@ -172,7 +174,7 @@ export class Decider {
         if (entry === null) continue
         const isBlocked = list === blocks
         const answer = Answer.open(listedTransaction(value, now), now, !isBlocked)
-        return new DecisionRecord(answer, -1, 0, isBlocked ? 'throttled' : 'normal', entry)
+        return new FullDecisionRecord(answer, -1, 0, isBlocked ? 'throttled' : 'normal', entry)
       }
     }
     return null

@@ -14,35 +14,35 @@ import type { Entry } from './rules/rule.js'
 import type { Answer, AnsweredLimit, DegradedReason } from './stores/answer.js'
 import type { Transaction } from './stores/transaction.js'
 
+/** Small, because each check makes one. */
 export class DecisionRecord implements Answered {
-  readonly allowed: boolean
   readonly state: State
   /** @internal */ readonly answer: Answer
-  /** @internal The block or exemption that decided. */ readonly entry: Entry | null
   /** @internal The rule of the top limit (-1: none), and that limit's number in the answer. */
   readonly topRule: number
   /** @internal */ readonly topIndex: number
   private limitList: readonly LimitDecision[] | null
 
-  constructor(
-    answer: Answer,
-    topRule: number,
-    topIndex: number,
-    state: State,
-    entry: Entry | null,
-  ) {
-    this.allowed = answer.allowed
+  constructor(answer: Answer, topRule: number, topIndex: number, state: State) {
     this.state = state
     this.answer = answer
-    this.entry = entry
     this.topRule = topRule
     this.topIndex = topIndex
     this.limitList = null
   }
 
   /** @internal For what is this decision and more. */
-  get parts(): ConstructorParameters<typeof DecisionRecord> {
+  get parts(): ConstructorParameters<typeof FullDecisionRecord> {
     return [this.answer, this.topRule, this.topIndex, this.state, this.entry]
+  }
+
+  /** @internal The block or exemption that decided; null if rules did. */
+  get entry(): Entry | null {
+    return null
+  }
+
+  get allowed(): boolean {
+    return this.answer.allowed
   }
 
   /** @internal What was asked of the store: of a replayed answer, then. */
@@ -242,6 +242,26 @@ export class DecisionRecord implements Answered {
 
   [Symbol.for('nodejs.util.inspect.custom')](): unknown {
     return this.toJSON()
+  }
+}
+
+/** With what few decisions have. */
+export class FullDecisionRecord extends DecisionRecord {
+  readonly #entry: Entry | null
+
+  constructor(
+    answer: Answer,
+    topRule: number,
+    topIndex: number,
+    state: State,
+    entry: Entry | null,
+  ) {
+    super(answer, topRule, topIndex, state)
+    this.#entry = entry
+  }
+
+  override get entry(): Entry | null {
+    return this.#entry
   }
 }
 

@@ -1,6 +1,6 @@
 /** A decision that holds a place until it is released: it renews itself, and dies with its process. */
 import type { Allowed, Denied } from './decision.js'
-import { DecisionRecord } from './decision-record.js'
+import { type DecisionRecord, FullDecisionRecord } from './decision-record.js'
 import type { HoldTicket } from './hold-ticket.js'
 import type { Undone } from './stores/operation.js'
 
@@ -20,7 +20,7 @@ interface Keeper {
   release(ticket: HoldTicket): Promise<boolean>
 }
 
-export class HoldRecord extends DecisionRecord {
+export class HoldRecord extends FullDecisionRecord {
   private readonly keeper: Keeper
   private ticket: HoldTicket | null
   private timer: ReturnType<typeof setTimeout> | undefined

@@ -1,6 +1,6 @@
 /** A decision about an estimate, to be corrected once what it really cost is known. */
 import type { Allowed, Denied } from './decision.js'
-import { DecisionRecord } from './decision-record.js'
+import { type DecisionRecord, FullDecisionRecord } from './decision-record.js'
 import type { Receipt, Units } from './receipt.js'
 import { readUnits, wholeNumber } from './request.js'
 
@@ -34,7 +34,7 @@ export function differences(estimates: Units, used: Units): { less: Units; more:
   return { less, more }
 }
 
-export class ReservationRecord extends DecisionRecord {
+export class ReservationRecord extends FullDecisionRecord {
   private readonly settleWith: Settle
   private settled: Promise<Settlement | null> | undefined
 

@@ -1,4 +1,5 @@
 /** Which limit gives a decision its top-level numbers. */
+import { NEVER, SHUT, UNCOUNTED, YES } from './algorithms/status.js'
 import type { CompiledLimit } from './rules/compiled-rule.js'
 import type { Answer } from './stores/answer.js'
 
@@ -42,7 +43,7 @@ function fullness({ numbers, spaces }: CompiledLimit, answer: Answer, limit: num
 
 /** The later the retry, the lower. */
 function urgency(answer: Answer, limit: number): number {
-  if (answer.passes(limit)) return Number.POSITIVE_INFINITY
-  const isNeverOrShut = answer.isNever(limit) || answer.isShut(limit)
-  return isNeverOrShut ? Number.NEGATIVE_INFINITY : -answer.goAt(limit)
+  const status = answer.status(limit)
+  if (status === YES || status === UNCOUNTED) return Number.POSITIVE_INFINITY
+  return status === NEVER || status === SHUT ? Number.NEGATIVE_INFINITY : -answer.goAt(limit)
 }

@@ -65,14 +65,18 @@ function ruleOf(limits: LimitsInput, namespace: string): CompiledRule {
   return RuleSet.compile({ namespace, rules: { r: { scope: 'user', limits } } }).all[0]!
 }
 
-/** A limit that was not taken from has left no mark. */
+/** All that an answer says. A limit that was not taken from has left no mark. */
 function said(answer: Answer): readonly number[] {
-  const shown = new Answer(answer.transaction, [...answer.numbers])
-  const nothing = Answer.open(answer.transaction, 0, false)
-  nothing.numbers.fill(0)
-  for (const { index } of answer.each())
-    if (!answer.wasTaken(index)) shown.copyTake(index, nothing, index)
-  return shown.numbers
+  const limits = [...answer.each()].flatMap(({ index }) => [
+    answer.status(index),
+    answer.difference(index),
+    answer.resetAt(index),
+    answer.goAt(index),
+    ...(answer.wasTaken(index)
+      ? [answer.mark(index), answer.markRest(index), answer.givenBack(index)]
+      : []),
+  ])
+  return [answer.allowed ? 1 : 0, answer.decidedAt, ...limits]
 }
 
 async function compare(seed: number): Promise<number> {

@@ -25,6 +25,16 @@ export const DECIDED_AT = 1
 export const DEGRADED = 2
 export const FIRST_VERDICT = 3
 
+// Where the numbers of limit 0 are. V8 folds constants of this module into the code, but not imported or exported ones.
+const WIDTH = VERDICT_WIDTH
+const STATUS_0 = FIRST_VERDICT + STATUS
+const REMAINING_0 = FIRST_VERDICT + REMAINING
+const RESET_AT_0 = FIRST_VERDICT + RESET_AT
+const GO_AT_0 = FIRST_VERDICT + GO_AT
+const MARK_0 = FIRST_VERDICT + MARK
+const MARK_REST_0 = FIRST_VERDICT + MARK_REST
+const GIVEN_BACK_0 = FIRST_VERDICT + GIVEN_BACK
+
 /** Why a store could not be asked. */
 export const DEGRADED_REASONS = [
   'store_timeout',
@@ -66,17 +76,15 @@ export interface AnsweredLimit {
  */
 const surpluses = new WeakMap<readonly number[], Map<number, number>>()
 
+/** Small, because each decision has one: what few answers have is in a subclass. */
 export class Answer {
-  /** What was asked; of a replay, the earlier request. */
+  /** The request; of a replay, the earlier request. */
   readonly transaction: Transaction
   readonly numbers: number[]
-  /** An earlier answer again, for the same idempotency key. */
-  readonly isReplay: boolean
 
-  constructor(transaction: Transaction, numbers: number[], isReplay: boolean = false) {
+  constructor(transaction: Transaction, numbers: number[]) {
     this.transaction = transaction
     this.numbers = numbers
-    this.isReplay = isReplay
   }
 
   /** With room for every limit; the numbers of limits mean nothing until they are written. */
@@ -88,14 +96,19 @@ export class Answer {
     return new Answer(transaction, numbers)
   }
 
+  /** An earlier answer, repeated for the same idempotency key. */
+  get isReplay(): boolean {
+    return false
+  }
+
   /** The same take as the answer to another form of the request. */
-  as(transaction: Transaction, isReplay: boolean = this.isReplay): Answer {
-    return new Answer(transaction, this.numbers, isReplay)
+  as(transaction: Transaction): Answer {
+    return new Answer(transaction, this.numbers)
   }
 
   /** The same answer again, for a request that repeats its idempotency key. */
   again(): Answer {
-    return new Answer(this.transaction, this.numbers, true)
+    return new Replay(this.transaction, this.numbers)
   }
 
   get allowed(): boolean {
@@ -150,30 +163,37 @@ export class Answer {
   }
 
   status(limit: number): number {
-    return this.numbers[FIRST_VERDICT + limit * VERDICT_WIDTH + STATUS]!
+    return this.numbers[STATUS_0 + limit * WIDTH]!
   }
 
   setStatus(limit: number, status: number): void {
-    this.numbers[FIRST_VERDICT + limit * VERDICT_WIDTH + STATUS] = status
+    this.numbers[STATUS_0 + limit * WIDTH] = status
   }
 
   /** Nothing is known of it: nothing used, nothing left, free at that time. */
   setNothing(limit: number, status: number, time: number): void {
-    const at = FIRST_VERDICT + limit * VERDICT_WIDTH
-    this.numbers.fill(0, at, at + VERDICT_WIDTH)
-    this.numbers[at + STATUS] = status
-    this.numbers[at + RESET_AT] = time
-    this.numbers[at + GO_AT] = time
+    const at = limit * WIDTH
+    this.numbers.fill(0, STATUS_0 + at, STATUS_0 + at + WIDTH)
+    this.numbers[STATUS_0 + at] = status
+    this.numbers[RESET_AT_0 + at] = time
+    this.numbers[GO_AT_0 + at] = time
   }
 
-  /** Yes, at once, with so much left; takes are written apart. */
-  setYes(limit: number, difference: number, resetAt: number): void {
+  /** Yes, at once, with so much left. The take and the reset are as limit `from` of another answer says. */
+  setTaken(limit: number, difference: number, other: Answer, from: number): void {
     const { numbers } = this
-    const at = FIRST_VERDICT + limit * VERDICT_WIDTH
-    numbers[at + STATUS] = YES
-    numbers[at + REMAINING] = difference
-    numbers[at + RESET_AT] = resetAt
-    numbers[at + GO_AT] = numbers[DECIDED_AT]!
+    const { numbers: others } = other
+    const at = limit * WIDTH
+    const otherAt = from * WIDTH
+    const now = numbers[DECIDED_AT]!
+    const resetAt = others[RESET_AT_0 + otherAt]!
+    numbers[STATUS_0 + at] = YES
+    numbers[REMAINING_0 + at] = difference
+    numbers[RESET_AT_0 + at] = resetAt > now ? resetAt : now
+    numbers[GO_AT_0 + at] = now
+    numbers[MARK_0 + at] = others[MARK_0 + otherAt]!
+    numbers[MARK_REST_0 + at] = others[MARK_REST_0 + otherAt]!
+    numbers[GIVEN_BACK_0 + at] = others[GIVEN_BACK_0 + otherAt]!
   }
 
   isYes(limit: number): boolean {
@@ -213,57 +233,46 @@ export class Answer {
 
   /** What a full counter holds less what is counted: negative in debt. */
   difference(limit: number): number {
-    return this.numbers[FIRST_VERDICT + limit * VERDICT_WIDTH + REMAINING]!
+    return this.numbers[REMAINING_0 + limit * WIDTH]!
   }
 
   setDifference(limit: number, difference: number): void {
-    this.numbers[FIRST_VERDICT + limit * VERDICT_WIDTH + REMAINING] = difference
+    this.numbers[REMAINING_0 + limit * WIDTH] = difference
   }
 
   resetAt(limit: number): number {
-    return this.numbers[FIRST_VERDICT + limit * VERDICT_WIDTH + RESET_AT]!
+    return this.numbers[RESET_AT_0 + limit * WIDTH]!
   }
 
   setResetAt(limit: number, time: number): void {
-    this.numbers[FIRST_VERDICT + limit * VERDICT_WIDTH + RESET_AT] = time
+    this.numbers[RESET_AT_0 + limit * WIDTH] = time
   }
 
   /** When the request may go: of a yes its turn, of a not-now the first time that admits it. */
   goAt(limit: number): number {
-    return this.numbers[FIRST_VERDICT + limit * VERDICT_WIDTH + GO_AT]!
+    return this.numbers[GO_AT_0 + limit * WIDTH]!
   }
 
   setGoAt(limit: number, time: number): void {
-    this.numbers[FIRST_VERDICT + limit * VERDICT_WIDTH + GO_AT] = time
+    this.numbers[GO_AT_0 + limit * WIDTH] = time
   }
 
   mark(limit: number): number {
-    return this.numbers[FIRST_VERDICT + limit * VERDICT_WIDTH + MARK]!
+    return this.numbers[MARK_0 + limit * WIDTH]!
   }
 
   markRest(limit: number): number {
-    return this.numbers[FIRST_VERDICT + limit * VERDICT_WIDTH + MARK_REST]!
+    return this.numbers[MARK_REST_0 + limit * WIDTH]!
   }
 
   setMark(limit: number, mark: number, rest: number): void {
-    const at = FIRST_VERDICT + limit * VERDICT_WIDTH
-    this.numbers[at + MARK] = mark
-    this.numbers[at + MARK_REST] = rest
-  }
-
-  /** What giving back needs to know, as another answer says it. */
-  copyTake(limit: number, other: Answer, from: number): void {
-    const { numbers } = this
-    const { numbers: others } = other
-    const at = FIRST_VERDICT + limit * VERDICT_WIDTH
-    const otherAt = FIRST_VERDICT + from * VERDICT_WIDTH
-    numbers[at + MARK] = others[otherAt + MARK]!
-    numbers[at + MARK_REST] = others[otherAt + MARK_REST]!
-    numbers[at + GIVEN_BACK] = others[otherAt + GIVEN_BACK]!
+    const at = limit * WIDTH
+    this.numbers[MARK_0 + at] = mark
+    this.numbers[MARK_REST_0 + at] = rest
   }
 
   givenBack(limit: number): number {
-    return this.numbers[FIRST_VERDICT + limit * VERDICT_WIDTH + GIVEN_BACK]!
+    return this.numbers[GIVEN_BACK_0 + limit * WIDTH]!
   }
 
   /** Whether the limit was taken from: a shadow limit that says no is not. */
@@ -332,6 +341,16 @@ export class Answer {
       if (isDenied && !shadow) deniers.push(i)
     }
     return deniers
+  }
+}
+
+class Replay extends Answer {
+  override get isReplay(): boolean {
+    return true
+  }
+
+  override as(transaction: Transaction): Answer {
+    return new Replay(transaction, this.numbers)
   }
 }
 

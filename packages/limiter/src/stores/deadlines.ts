@@ -35,9 +35,8 @@ export class Deadlines implements Timers {
   #timer: ReturnType<typeof setTimeout> | undefined
   #armedFor = Number.POSITIVE_INFINITY
 
-  now(): number {
-    return performance.now()
-  }
+  /** A function of its own, which may be handed on: it is called for each decision. */
+  readonly now = (): number => performance.now()
 
   /** `at` may be infinite: then it is never missed. */
   deadline(at: number, missed: () => void): Deadline {

@@ -48,16 +48,28 @@ export interface TransactionRest {
 
 const NOTHING: TransactionRest = {}
 
-/** Most transactions: they take requests, hold nothing and replay nothing. Small, because each check makes one. */
-abstract class PlainTransaction implements Transaction {
-  abstract readonly deadline: number
+/**
+ * Most transactions: they take requests, hold nothing and replay nothing. Small, because each check makes one, and
+ * without a subclass, whose constructor costs more.
+ */
+class PlainTransaction implements Transaction {
+  /** The deadline, or what computes it when it is first needed: an answer from memory needs none. */
+  private timing: number | (() => number)
 
   constructor(
     readonly rules: readonly CompiledRule[],
     readonly values: readonly string[],
     readonly cost: number,
     readonly now: number,
-  ) {}
+    timing: number | (() => number),
+  ) {
+    this.timing = timing
+  }
+
+  get deadline(): number {
+    if (typeof this.timing === 'function') this.timing = this.timing()
+    return this.timing
+  }
 
   get costs(): null {
     return null
@@ -77,34 +89,6 @@ abstract class PlainTransaction implements Transaction {
 
   get isForeign(): boolean {
     return false
-  }
-}
-
-/** For a store that answers at once. */
-class TimelessTransaction extends PlainTransaction {
-  get deadline(): number {
-    return Number.POSITIVE_INFINITY
-  }
-}
-
-/** The deadline is found out when it is first needed: what is answered from memory needs none. */
-class TimedTransaction extends PlainTransaction {
-  #deadline: number | (() => number)
-
-  constructor(
-    rules: readonly CompiledRule[],
-    values: readonly string[],
-    cost: number,
-    now: number,
-    deadline: number | (() => number),
-  ) {
-    super(rules, values, cost, now)
-    this.#deadline = deadline
-  }
-
-  get deadline(): number {
-    if (typeof this.#deadline === 'function') this.#deadline = this.#deadline()
-    return this.#deadline
   }
 }
 
@@ -142,9 +126,7 @@ export function newTransaction(
   rest: TransactionRest = NOTHING,
 ): Transaction {
   if (!isPlain(rest)) return new FullTransaction(rules, values, cost, now, rest)
-  return rest.deadline === undefined
-    ? new TimelessTransaction(rules, values, cost, now)
-    : new TimedTransaction(rules, values, cost, now, rest.deadline)
+  return new PlainTransaction(rules, values, cost, now, rest.deadline ?? Number.POSITIVE_INFINITY)
 }
 
 function isPlain({ costs, dryRun, holdId, idempotency, isForeign }: TransactionRest): boolean {

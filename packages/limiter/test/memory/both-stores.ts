@@ -64,15 +64,21 @@ export class BothStores implements Store {
 class TwinAnswer extends Answer {
   readonly #twin: Answer
   readonly #takes: WeakMap<Take, Take>
+  readonly #isReplay: boolean
 
   constructor(
     { transaction, numbers, isReplay }: Answer,
     twin: Answer,
     takes: WeakMap<Take, Take>,
   ) {
-    super(transaction, numbers, isReplay)
+    super(transaction, numbers)
+    this.#isReplay = isReplay
     this.#twin = twin
     this.#takes = takes
+  }
+
+  override get isReplay(): boolean {
+    return this.#isReplay
   }
 
   override takeOf(limit: AnsweredLimit): Take {

@@ -16,7 +16,7 @@ export interface LeaseTime {
 
 export function systemTime(timers: Timers, storeTime: (wall: number) => number): LeaseTime {
   return {
-    steady: () => timers.now(),
+    steady: timers.now,
     wall: () => Date.now() * 1000,
     storeTime,
     deadline: (at, missed) => timers.deadline(at, missed),

@@ -234,13 +234,11 @@ export class LeasedRow {
     const { limits, family } = this.rule
     const { unspent } = this
     const seen = this.#seen!
-    const now = answer.decidedAt
     for (let j = 0; j < limits.length; j++) {
       const { numbers } = limits[j]!
       const limit = first + j
       const left = leftWith(seen.difference(j), unspent, numbers.burst)
-      answer.setYes(limit, left, Math.max(grant.resetAt(j), now))
-      answer.copyTake(limit, grant, j)
+      answer.setTaken(limit, left, grant, j)
       // A shard's mark says which it is of: it stays as it was given.
       if (numbers.kind === BUCKET && lease.rule === this.rule)
         moveMark(answer, limit, numbers, spent)

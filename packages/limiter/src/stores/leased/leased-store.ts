@@ -20,7 +20,7 @@ import type { LeasingStore } from '../leasing.js'
 import type { Changed, Operation } from '../operation.js'
 import type { Awaitable, Store } from '../store.js'
 import { costOf, type Moment, partOf, type Transaction } from '../transaction.js'
-import type { Holding } from './holding.js'
+import type { Holding, SentAt } from './holding.js'
 import { LeaseCalls, LeaseTally } from './lease-calls.js'
 import type { LeaseTime } from './lease-time.js'
 import type { LeasedRow, Waiting } from './leased-row.js'
@@ -103,15 +103,26 @@ export class LeasedStore implements Store {
       return answer
     }
     if (row.isCalling && attempt !== 'last') return this.#wait(row, transaction, cost)
+    return this.#askOne(transaction, row, isFirst, { steady, wall })
+  }
+
+  /** Asks the store. A method of its own, because a closure in `#decideOne` would cost every call of that. */
+  #askOne(
+    transaction: Transaction,
+    row: LeasedRow,
+    isFirst: boolean,
+    askedAt: SentAt,
+  ): Awaitable<Answer> {
+    const { steady, wall } = askedAt
     this.#noteAsked(row.hasHoldings)
     this.#calls.giveBack(row, row.unspent, steady, wall)
     const answer = this.#inner.decide(transaction)
     if (isFirst && !row.isCalling && !row.isTight(steady)) this.#calls.ask(row, wall, steady)
-    const heard = (later: Answer) => {
-      row.decided(cost, later, 0, { steady, wall }, this.#mostDeniedMs)
+    const answered = (later: Answer) => {
+      row.decided(transaction.cost, later, 0, askedAt, this.#mostDeniedMs)
       return later
     }
-    return answer instanceof Promise ? answer.then(heard) : heard(answer)
+    return answer instanceof Promise ? answer.then(answered) : answered(answer)
   }
 
   /** Takes what it holds for some rules, asks for the others, and gives back what it took if those say no. */

@@ -91,12 +91,12 @@ function recordedAnswer(record: Buffer, inForce: RuleSet): Answer {
   const [remembered, values, cost, costs, holdId] = JSON.parse(text) as Description
   const rules = remembered.map((rule) => inForce.recall(rule))
   const transaction = newTransaction(rules, values, cost, now, { costs, holdId, isForeign: true })
-  const { numbers } = Answer.open(transaction, now, true)
+  const answer = Answer.open(transaction, now, true)
   let at = FIRST_VERDICT
   for (const { limits } of rules) {
     from += 8
     for (let i = 0; i < limits.length * VERDICT_WIDTH; i++, from += 8)
-      numbers[at++] = record.readDoubleLE(from)
+      answer.numbers[at++] = record.readDoubleLE(from)
   }
-  return new Answer(transaction, numbers, true)
+  return answer.again()
 }
