@@ -371,6 +371,27 @@ export const MUTATIONS = [
     replace: '',
     test: { file: `${T}leases/denials.test.ts`, name: 'a denial is forgotten by a reset' },
   },
+  {
+    name: 'tokens are taken for a lease before it is known which run of the server grants it',
+    file: `${LUA}wide.lua`,
+    find: '  local server = runOfServer()\n',
+    replace: '  local server\n',
+    also: { find: '    server, ends, leasedOut', replace: '    runOfServer(), ends, leasedOut' },
+    test: {
+      file: `${T}redis/lease-reports.test.ts`,
+      name: 'nothing is leased where the user may not call INFO, which says which run of the server grants',
+    },
+  },
+  {
+    name: 'a request that waits for a second lease is decided at the time of the first',
+    file: `${L}stores/leased/leased-store.ts`,
+    find: '    const aheadUs = this.#time.wall() - wall\n',
+    replace: '    const aheadUs = this.#time.wall() - transaction.now\n',
+    test: {
+      file: `${T}leases/leased-store.test.ts`,
+      name: 'a row that is asked for often is decided at the time at which a request has waited for the second lease',
+    },
+  },
   // Shards.
   {
     name: 'each shard has the whole amount, rounded up',
@@ -400,6 +421,17 @@ export const MUTATIONS = [
     test: {
       file: `${T}shards/algorithms.property.test.ts`,
       name: '60 per 10s burst 40 in shards never admits more than it promises, and admits at the time that it names',
+    },
+  },
+  {
+    name: 'a take whose first answer came too late does not say of which shard it is',
+    file: `${L}stores/sharded/shard-answers.ts`,
+    find: '  markShards(answer)\n  if (answer.isReplay) return answer.as(wholeOf(answer.transaction))\n',
+    replace:
+      '  if (answer.isReplay) return answer.as(wholeOf(answer.transaction))\n  markShards(answer)\n',
+    test: {
+      file: `${T}shards/one-rule.test.ts`,
+      name: 'a rule in shards gives back what a first answer took that came too late, from the shard that it was taken from',
     },
   },
   // Idempotency keys.
@@ -444,6 +476,26 @@ export const MUTATIONS = [
       name: 'whoever finds another record when it confirms answers by that, and gives back what it took',
     },
   },
+  {
+    name: 'a record is asked for together with its row while their slot is on the move',
+    file: `${L}stores/redis/cluster-decider.ts`,
+    find: ' && !isMoving(slot))',
+    replace: ')',
+    test: {
+      file: `${T}redis/faults/cluster-faults.test.ts`,
+      name: 'a client of ioredis asks for somebody new under an idempotency key while his slot is on the move',
+    },
+  },
+  {
+    name: 'what may have been done is sent again because its slot is on the move',
+    file: `${L}stores/redis/script-calls.ts`,
+    find: "  return undone === 'not_done' && ",
+    replace: '  return undone !== null && ',
+    test: {
+      file: `${L}stores/redis/script-calls.test.ts`,
+      name: 'a slot is on the move, and nothing was done, after "Too many Cluster redirections. Last error: Error: Connection is closed.", unknown: false',
+    },
+  },
   // Without the store.
   {
     name: 'every instance gives the whole limit while the store is away',
@@ -468,11 +520,41 @@ export const MUTATIONS = [
   {
     name: 'what was used while the store was away is not told',
     file: `${L}stores/guarded/guarded-store.ts`,
-    find: '    if (owed.length > 0) void this.#inner.change(owed, transaction)\n',
-    replace: '',
+    find: '  #ask(transaction: Transaction): Promise<Answer> {\n    this.#reportLocalUse(transaction)\n',
+    replace: '  #ask(transaction: Transaction): Promise<Answer> {\n',
     test: {
       file: `${T}redis/away-and-back.test.ts`,
       name: 'an instance that comes back tells Redis what it has used before it asks, whatever the algorithm',
+    },
+  },
+  {
+    name: 'what was used while the store was away is forgotten although the report of it failed',
+    file: `${L}stores/guarded/local-fallback.ts`,
+    find: "      if (outcomes.every((outcome) => typeof outcome === 'number'))\n",
+    replace: '      if (outcomes.length > 0)\n',
+    test: {
+      file: `${L}stores/guarded/guarded-store.test.ts`,
+      name: 'what was used while the store was away is reported again after unknown',
+    },
+  },
+  {
+    name: 'what is used here is forgotten when its report is confirmed, though the request was not answered',
+    file: `${L}stores/guarded/local-fallback.ts`,
+    find: '    if (this.usesAnswered !== this.uses) return false\n',
+    replace: '',
+    test: {
+      file: `${L}stores/guarded/guarded-store.test.ts`,
+      name: 'what was used while the store was away is counted on where the report was confirmed and the request was not answered',
+    },
+  },
+  {
+    name: 'a probe that was not sent is kept',
+    file: `${L}stores/guarded/guarded-store.ts`,
+    find: '.finally(() => this.#nodes.release(names))',
+    replace: '',
+    test: {
+      file: `${L}stores/guarded/guarded-store.test.ts`,
+      name: 'a probe of a node whose breaker is half-open is for the next request if the first was answered without that node',
     },
   },
   {

@@ -76,7 +76,6 @@ local function decidePlain(at, n, dry)
     end
     o = o + rule.count
   end
-  size = size + n
   if allowed and not dry then
     o, pair = 0, at
     for i = 1, n do
@@ -86,7 +85,7 @@ local function decidePlain(at, n, dry)
     end
   end
   letters[said + 1] = allowed and '1' or '0'
-  said = said + 1 + n
+  size, said = size + n, said + 1 + n
   return true
 end
 

@@ -127,6 +127,8 @@ local function leaseOne(at, reports, want, key)
       return key
     end
   end
+  -- Fails where INFO is not allowed: before anything is taken.
+  local server = runOfServer()
   local dirty = false
   for i = 0, reports - 1 do
     if hear(rule, w, besides, at + PAIR + REPORT_WIDTH * i) then dirty = true end
@@ -158,7 +160,7 @@ local function leaseOne(at, reports, want, key)
   end
   local period = w.lease[1]
   texts[size + 1] = pack('<' .. rep('d', LEASE_REPLY_WIDTH + rule.count * VERDICT_WIDTH), n, period, w.birth,
-    runOfServer(), ends, leasedOut(w.lease), w.taken, unpack(out, 1, rule.count * VERDICT_WIDTH))
+    server, ends, leasedOut(w.lease), w.taken, unpack(out, 1, rule.count * VERDICT_WIDTH))
   letters[said + 1], letters[said + 2] = '1', 'v'
   return key
 end

@@ -4,6 +4,9 @@
  */
 import type { FailureMode, LimitsInput, NotInDefaultRule, RuleInput } from './rule-fields.js'
 
+/** The namespace of documents that name none. */
+export const DEFAULT_NAMESPACE = 'default'
+
 export type BuiltInScope = 'user' | 'api_key' | 'ip' | 'org' | 'global'
 
 type Switch = boolean | 'on' | 'off'

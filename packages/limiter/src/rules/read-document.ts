@@ -1,7 +1,9 @@
 /** Reads a rules document and notes everything that is wrong with it, not only the first fault. */
+
 import { type Fault, Faults, quote, TooManyFaults, type Warning } from '../faults.js'
 import { FieldReader } from '../field-reader.js'
 import { readTimeZone } from '../limits/long-form.js'
+import { DEFAULT_NAMESPACE } from './document.js'
 import { DOCUMENT_PARTS } from './document-parts.js'
 import { readCosts } from './read-costs.js'
 import { readDefaults } from './read-defaults.js'
@@ -61,7 +63,7 @@ function readVersion(reader: FieldReader): void {
 }
 
 function readNamespace(reader: FieldReader): string {
-  const namespace = reader.text('namespace') ?? 'default'
+  const namespace = reader.text('namespace') ?? DEFAULT_NAMESPACE
   if (!NAMESPACE.test(namespace))
     reader.fault('namespace', `${quote(namespace)} is not a namespace's name`)
   return namespace

@@ -1,9 +1,12 @@
 /** A store on other machines, which may be slow, away or coming back. */
 import type { Family } from '../rules/compiled-rule.js'
+import type { Answer } from './answer.js'
 import type { LeasingStore } from './leasing.js'
 import type { Transaction } from './transaction.js'
 
 export interface RemoteStore extends LeasingStore {
+  /** As `decide`, without a promise: there is one for each decision, and the guard makes it. */
+  ask(transaction: Transaction, callbacks: DecisionCallbacks): void
   /** The machine that has a row, by its name; '' if there is only one, or nobody knows. */
   nodeOf(family: Family, value: string): string
   /** All that a transaction needs. */
@@ -21,6 +24,13 @@ export interface RemoteStore extends LeasingStore {
   onCall(hear: HearCalls): void
   /** Calls `hear` when something says that the store may be back. Returns what ends it. */
   onReconnect(hear: () => void): () => void
+}
+
+/** One of the two is called, once. */
+export interface DecisionCallbacks {
+  answered(answer: Answer): void
+  /** With a StoreFailure, or an idempotency error. */
+  failed(error: unknown): void
 }
 
 /** Late: not in time, which may have been short. Undecided: it found out nothing about its node. */

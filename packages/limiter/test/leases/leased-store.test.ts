@@ -1,6 +1,7 @@
 /** What a store with leases decides from memory, and what it does not: one rule, several, dry runs, floods. */
 import { describe, expect, it } from 'vitest'
 import { YES } from '../../src/algorithms/status.js'
+import type { DecisionRecord } from '../../src/decision-record.js'
 import type { LimitsInput } from '../../src/index.js'
 import type { Answer } from '../../src/stores/answer.js'
 import type { LeaseAsk, LeaseReply } from '../../src/stores/leasing.js'
@@ -48,6 +49,22 @@ describe('a row that is asked for often', () => {
       set(after)
       expect(isLocal(decide()), clock).toBe(false)
     }
+  })
+
+  it('is decided at the time at which a request has waited for the second lease', async () => {
+    const { time, inner, decide } = openWarm()
+    const { want } = inner.lastLease.ask
+    const answer = decide(want + 3)
+    for (let waited = 0; waited < 2; waited++) {
+      expect(inner.leases).toHaveLength(1 + waited)
+      time.pass(10)
+      // Both end at the same time, so they are one.
+      inner.lastLease.grant(want, { lastsMs: 1000 - 10 * waited })
+      await Promise.resolve()
+    }
+    expect(inner.decisions).toHaveLength(WARM)
+    const { answer: decided } = (await answer) as unknown as DecisionRecord
+    expect(decided.decidedAt).toBe(time.wall())
   })
 
   it('is let go where it is asked for no more, and then nothing beats', () => {

@@ -1,6 +1,8 @@
 /** How many calls Redis gets, and what they leave besides rows. */
+import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { LimitText } from '../../src/index.js'
+import { ioredisOptions, redisStore } from '../../src/redis.js'
 import { Look } from './look.js'
 import { until } from './servers.js'
 
@@ -88,6 +90,13 @@ describe('an idempotency record', () => {
 })
 
 describe('the count of instances', () => {
+  it('has this one also before there are rules', async () => {
+    const client = new Redis(look.redis.options.port!, '127.0.0.1', ioredisOptions)
+    await redisStore(client, { prefix: 'early' }).beat()
+    client.disconnect()
+    expect(await look.redis.zcard('early:{default}:instances')).toBe(1)
+  })
+
   it('is kept under one key that goes by itself', async () => {
     for (let i = 0; i < 3; i++) look.limiter({})
     const counted = () => look.redis.zcard('sluice:{default}:instances')

@@ -110,6 +110,19 @@ describe('a report', () => {
   })
 })
 
+it('nothing is leased where the user may not call INFO, which says which run of the server grants', async () => {
+  const { admin } = primary
+  await admin.acl('SETUSER', 'uninformed', 'on', 'nopass', '~*', '&*', '+@all', '-info')
+  const client = new Redis({ ...ioredisOptions, port: primary.port, host: '127.0.0.1' })
+  clients.push(client)
+  await once(client, 'ready')
+  await client.auth('uninformed', '')
+  const uninformed = bareStore(client, 'reports', () => now)
+  await ask(await storeOn(primary), 40)
+  await expect(ask(uninformed, 40)).rejects.toMatchObject({ undone: 'not_done' })
+  expect(state(await ask(await storeOn(primary), 0))).toEqual([40, 360])
+})
+
 describe('variants of a rule, which share its row', () => {
   const variants = RuleSet.compile({
     rules: {

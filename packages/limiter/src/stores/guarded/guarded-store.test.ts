@@ -6,7 +6,7 @@ import { Answer } from '../answer.js'
 import { Deadlines } from '../deadlines.js'
 import { LastSeenRows } from '../last-seen-rows.js'
 import type { Changed, Operation } from '../operation.js'
-import type { Beat, HearCalls, RemoteStore } from '../remote-store.js'
+import type { Beat, DecisionCallbacks, HearCalls, RemoteStore } from '../remote-store.js'
 import { StoreFailure } from '../store.js'
 import { newTransaction, type Transaction } from '../transaction.js'
 import { GuardedStore } from './guarded-store.js'
@@ -27,6 +27,13 @@ class ScriptedStore implements RemoteStore {
   /** The operations of each change. */
   readonly changes: (readonly Operation[])[] = []
   decided = 0
+
+  ask(transaction: Transaction, callbacks: DecisionCallbacks): void {
+    this.decide(transaction).then(
+      (answer) => callbacks.answered(answer),
+      (error) => callbacks.failed(error),
+    )
+  }
 
   async decide(transaction: Transaction): Promise<Answer> {
     this.decided++

@@ -10,7 +10,7 @@ import type { Timers } from '../deadlines.js'
 import type { LastSeenRows } from '../last-seen-rows.js'
 import type { LeaseAsk, LeaseReply, LeasingStore } from '../leasing.js'
 import type { Changed, Operation, Undone } from '../operation.js'
-import type { RemoteStore } from '../remote-store.js'
+import type { DecisionCallbacks, RemoteStore } from '../remote-store.js'
 import { type Awaitable, StoreFailure } from '../store.js'
 import { type Moment, newTransaction, type Transaction } from '../transaction.js'
 import type { BreakerState } from './breaker.js'
@@ -99,15 +99,9 @@ export class GuardedStore implements LeasingStore {
 
   #ask(transaction: Transaction): Promise<Answer> {
     this.#reportLocalUse(transaction)
-    const answered = (answer: Answer) => {
-      if (!answer.isReplay) this.#local.forget(answer)
-      return answer
-    }
-    const failed = (error: unknown) => {
-      if (!(error instanceof StoreFailure)) throw error
-      return this.#local.decide(transaction, error.reason)
-    }
-    return (this.#inner.decide(transaction) as Promise<Answer>).then(answered, failed)
+    return new Promise((resolve, reject) =>
+      this.#inner.ask(transaction, new AskedDecision(transaction, this.#local, resolve, reject)),
+    )
   }
 
   /** Before the store decides about these rows. */
@@ -212,6 +206,34 @@ export class GuardedStore implements LeasingStore {
     this.#heartbeat.stop()
     this.#stopHearing()
     await this.#inner.close()
+  }
+}
+
+/** A decision that the store below was asked for; if it fails, the fallback answers. */
+class AskedDecision implements DecisionCallbacks {
+  constructor(
+    private readonly transaction: Transaction,
+    private readonly local: LocalFallback,
+    private readonly resolve: (answer: Answer) => void,
+    private readonly reject: (error: unknown) => void,
+  ) {}
+
+  answered(answer: Answer): void {
+    try {
+      if (!answer.isReplay) this.local.forget(answer)
+      this.resolve(answer)
+    } catch (fault) {
+      this.reject(fault)
+    }
+  }
+
+  failed(error: unknown): void {
+    if (!(error instanceof StoreFailure)) return this.reject(error)
+    try {
+      this.resolve(this.local.decide(this.transaction, error.reason))
+    } catch (fault) {
+      this.reject(fault)
+    }
   }
 }
 

@@ -102,7 +102,7 @@ export class LeasedStore implements Store {
       row.denial.write(answer, 0)
       return answer
     }
-    if (row.isCalling && attempt !== 'last') return this.#wait(row, transaction, cost)
+    if (row.isCalling && attempt !== 'last') return this.#wait(row, transaction, cost, wall)
     return this.#askOne(transaction, row, isFirst, { steady, wall })
   }
 
@@ -155,7 +155,7 @@ export class LeasedStore implements Store {
     const busy = asked.find((i) => shares[i]!.row?.isCalling === true)
     if (busy !== undefined && attempt !== 'last' && !dryRun) {
       untakeAll(transaction, shares)
-      return this.#wait(shares[busy]!.row!, transaction, costOf(transaction, busy))
+      return this.#wait(shares[busy]!.row!, transaction, costOf(transaction, busy), wall)
     }
     return this.#askRest(transaction, shares, asked, wall)
   }
@@ -243,9 +243,9 @@ export class LeasedStore implements Store {
   }
 
   /** Decides again when the row's lease is there, at the latest at the request's deadline. */
-  #wait(row: LeasedRow, transaction: Transaction, cost: number): Promise<Answer> {
+  #wait(row: LeasedRow, transaction: Transaction, cost: number, wall: number): Promise<Answer> {
     // The caller's clock may be another than this one; both go on.
-    const aheadUs = this.#time.wall() - transaction.now
+    const aheadUs = this.#time.wall() - wall
     return new Promise((resolve, reject) => {
       const decide = (attempt: Attempt) => {
         try {

@@ -53,15 +53,14 @@ export class ClusterDecider {
   }
 
   decide(transaction: Transaction): Promise<Answer> {
-    const { addresses, ofOneSlot } = this.#parts
+    const { addresses, ofOneSlot, isMoving } = this.#parts
     const parts = this.#partsOf(transaction)
     const idempotency = transaction.dryRun ? null : transaction.idempotency
     const [{ slot }] = parts as [SlotPart]
-    if (
-      parts.length === 1 &&
-      (idempotency === null || slot === addresses.slotOfRecord(idempotency))
-    )
-      return ofOneSlot(transaction, slot)
+    // The keys of a slot on the move may be in two places: the record is asked for by itself then.
+    const isWithRecord =
+      idempotency === null || (slot === addresses.slotOfRecord(idempotency) && !isMoving(slot))
+    if (parts.length === 1 && isWithRecord) return ofOneSlot(transaction, slot)
     return idempotency === null
       ? this.#decideBySlot(transaction, parts)
       : this.#decideOnce(transaction, parts)

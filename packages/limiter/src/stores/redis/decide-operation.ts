@@ -7,6 +7,7 @@ import { YES } from '../../algorithms/status.js'
 import { GIVEN_BACK, STATUS, VERDICT_WIDTH } from '../../algorithms/verdict.js'
 import { Answer, FIRST_VERDICT } from '../answer.js'
 import type { LastSeenRows } from '../last-seen-rows.js'
+import type { DecisionCallbacks } from '../remote-store.js'
 import { IdempotencyConflict, IdempotencyInProgress, StoreFailure } from '../store.js'
 import { costOf, type Transaction } from '../transaction.js'
 import type { ArgumentWriter, Written } from './arguments.js'
@@ -40,17 +41,14 @@ export interface RareCases {
   /** Called with what was answered after the operation had failed. */
   readonly late?: (answer: Answer) => void
   /** Asks for each row by itself, where the transaction's slot is on the move. */
-  readonly rowByRow?: (transaction: Transaction) => Promise<Answer>
+  readonly rowByRow?: (transaction: Transaction, callbacks: DecisionCallbacks) => void
 }
 
 export class DecideOperation extends ScriptOperation {
   readonly layouts: readonly RuleLayout[]
-  /** Rejects with a StoreFailure or an idempotency error. */
-  readonly answer: Promise<Answer>
-  #resolve!: (answer: Answer) => void
-  #reject!: (error: unknown) => void
   readonly #transaction: Transaction
-  readonly #parts: DecideNeeds
+  readonly #needs: DecideNeeds
+  readonly #callbacks: DecisionCallbacks
   readonly #rare: RareCases | null
   /** Its idempotency record; null if it has none. */
   readonly #recordKey: string | null
@@ -58,28 +56,26 @@ export class DecideOperation extends ScriptOperation {
   constructor(
     transaction: Transaction,
     slot: number,
-    parts: DecideNeeds,
+    needs: DecideNeeds,
+    callbacks: DecisionCallbacks,
     rare: RareCases | null = null,
   ) {
     super(slot, transaction.now, transaction.deadline)
     const { rules, idempotency, dryRun } = transaction
-    const { addresses } = parts
+    const { addresses } = needs
     const layouts: RuleLayout[] = []
     for (let i = 0; i < rules.length; i++) layouts.push(addresses.layoutOf(rules[i]!))
     this.layouts = layouts
     this.#recordKey = idempotency === null || dryRun ? null : addresses.recordKey(idempotency)
     this.#transaction = transaction
-    this.#parts = parts
+    this.#needs = needs
+    this.#callbacks = callbacks
     this.#rare = rare
-    this.answer = new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-    })
   }
 
   get keys(): string[] {
     const { rules, values } = this.#transaction
-    return rules.map(({ family }, i) => this.#parts.addresses.rowKey(family, values[i]!))
+    return rules.map(({ family }, i) => this.#needs.addresses.rowKey(family, values[i]!))
   }
 
   /** Many rules, a walk through a log, an entry for each place that is held. */
@@ -98,7 +94,7 @@ export class DecideOperation extends ScriptOperation {
   override pushKeys(keys: string[]): void {
     if (this.#recordKey !== null) keys.push(this.#recordKey)
     const { rules, values } = this.#transaction
-    const { addresses } = this.#parts
+    const { addresses } = this.#needs
     for (let i = 0; i < rules.length; i++)
       this.pushRow(keys, addresses.rowKey(rules[i]!.family, values[i]!), this.layouts[i]!)
   }
@@ -135,7 +131,7 @@ export class DecideOperation extends ScriptOperation {
     if (letter === ALLOWED || letter === DENIED) {
       const answer = this.#answer(reply, letter === ALLOWED)
       if (this.#recordKey !== null && answer.allowed)
-        this.#parts.records.noteOwn(this.#recordKey, answer)
+        this.#needs.records.noteOwn(this.#recordKey, answer)
       this.#settle(answer)
       return true
     }
@@ -149,30 +145,31 @@ export class DecideOperation extends ScriptOperation {
   }
 
   #replay(record: Buffer): Answer {
-    return this.#parts.records.replay(this.#recordKey!, this.#transaction.idempotency!, record)
+    return this.#needs.records.replay(this.#recordKey!, this.#transaction.idempotency!, record)
   }
 
   #settle(answer: Answer): void {
     if (this.isOver) return this.#rare?.late?.(answer)
     this.isOver = true
-    this.#resolve(answer)
+    this.#callbacks.answered(answer)
   }
 
   #refuse(error: Error): void {
     if (this.isOver) return
     this.isOver = true
-    this.#reject(error)
+    this.#callbacks.failed(error)
   }
 
   protected failed(failure: StoreFailure): void {
-    this.#reject(failure)
+    this.#callbacks.failed(failure)
   }
 
   override askRowByRow(): boolean {
     const rowByRow = this.#rare?.rowByRow
-    if (this.layouts.length === 1 || rowByRow === undefined) return false
+    const isOneKey = this.layouts.length === 1 && this.#recordKey === null
+    if (isOneKey || rowByRow === undefined) return false
     this.isOver = true
-    rowByRow(this.#transaction).then(this.#resolve, this.#reject)
+    rowByRow(this.#transaction, this.#callbacks)
     return true
   }
 
@@ -197,7 +194,7 @@ export class DecideOperation extends ScriptOperation {
         if (letter !== NOTHING) reply.textAt += layout.sumsAt
         if (letter === SUMS) reply.textAt += 8 * layout.limits.length
       }
-      this.#parts.lastSeen.record(answer, i, limit, taken, takes ? cost : 0)
+      this.#needs.lastSeen.record(answer, i, limit, taken, takes ? cost : 0)
       at += width
       limit += layout.limits.length
     }

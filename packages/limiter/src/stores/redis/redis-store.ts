@@ -5,18 +5,19 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Family } from '../../rules/compiled-rule.js'
+import { DEFAULT_NAMESPACE } from '../../rules/document.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { Answer } from '../answer.js'
 import type { Timers } from '../deadlines.js'
 import type { LastSeenRows } from '../last-seen-rows.js'
 import type { LeaseAsk, LeaseReply } from '../leasing.js'
 import { type Changed, givingBack, type Operation } from '../operation.js'
-import type { Beat, HearCalls, RemoteStore } from '../remote-store.js'
+import type { Beat, DecisionCallbacks, HearCalls, RemoteStore } from '../remote-store.js'
 import { type StoreFailure, undoneBy } from '../store.js'
 import type { Moment, Transaction } from '../transaction.js'
 import { type Change, ChangeOperation, changeOf, grouped, type Said } from './change-operation.js'
 import { ClusterDecider } from './cluster-decider.js'
-import { type DecideNeeds, DecideOperation } from './decide-operation.js'
+import { type DecideNeeds, DecideOperation, type RareCases } from './decide-operation.js'
 import { Addresses, type Keys } from './keys.js'
 import { LeaseOperation } from './lease-operation.js'
 import { OperationQueue } from './operation-queue.js'
@@ -75,32 +76,50 @@ export class RedisStore implements RemoteStore {
   close(): void {}
 
   decide(transaction: Transaction): Promise<Answer> {
-    if (this.#cluster !== null) return this.#cluster.decide(transaction)
-    return this.#ask(new DecideOperation(transaction, 0, this.#decideNeeds))
+    return new Promise((answered, failed) => this.ask(transaction, { answered, failed }))
   }
 
-  #ask(operation: DecideOperation): Promise<Answer> {
-    this.#queue.push(operation)
-    return operation.answer
+  ask(transaction: Transaction, callbacks: DecisionCallbacks): void {
+    if (this.#cluster !== null) this.#askCluster(this.#cluster, transaction, callbacks)
+    else this.#queue.push(new DecideOperation(transaction, 0, this.#decideNeeds, callbacks))
+  }
+
+  #askCluster(
+    cluster: ClusterDecider,
+    transaction: Transaction,
+    callbacks: DecisionCallbacks,
+  ): void {
+    cluster.decide(transaction).then(
+      (answer) => callbacks.answered(answer),
+      (error: unknown) => callbacks.failed(error),
+    )
+  }
+
+  /** In a cluster, of one slot. */
+  #askSlot(transaction: Transaction, slot: number, rare: RareCases): Promise<Answer> {
+    return new Promise((answered, failed) =>
+      this.#queue.push(
+        new DecideOperation(transaction, slot, this.#decideNeeds, { answered, failed }, rare),
+      ),
+    )
   }
 
   #clusterDecider(): ClusterDecider {
     const { lastSeen, deadlineMs } = this.#parts
     const addresses = this.#addresses
-    const needs = this.#decideNeeds
-    // A slot on the move: the rows are asked for one by one.
-    const moving = { rowByRow: (whole: Transaction) => this.#cluster!.decide(whole) }
+    const ifMoving: RareCases = {
+      rowByRow: (whole, callbacks) => this.#askCluster(this.#cluster!, whole, callbacks),
+    }
     // The whole request has failed because this part was late: what the part took is given back.
-    const part = { late: (answer: Answer) => this.#giveBack(answer) }
+    const ifLate: RareCases = { late: (answer) => this.#giveBack(answer) }
     return new ClusterDecider({
       addresses,
       deadlineMs,
       records: this.#records,
-      ofOneSlot: (transaction, slot) =>
-        this.#ask(new DecideOperation(transaction, slot, needs, moving)),
+      ofOneSlot: (transaction, slot) => this.#askSlot(transaction, slot, ifMoving),
       ask: (transaction) => {
         const slot = addresses.slotOfRow(transaction.rules[0]!.family, transaction.values[0]!)
-        return this.#ask(new DecideOperation(transaction, slot, needs, part))
+        return this.#askSlot(transaction, slot, ifLate)
       },
       giveBack: (answer) => this.#giveBack(answer),
       record: (change, { now, deadline }) => {
@@ -193,7 +212,7 @@ export class RedisStore implements RemoteStore {
 
   beat(node: string | null): Beat {
     const { keys, port } = this.#parts
-    const [namespace] = this.#rules.keys() as Iterable<string> as [string]
+    const namespace = this.#rules.keys().next().value ?? DEFAULT_NAMESPACE
     let tag = namespace
     // A key of that node's own: some number's slot is there.
     if (node !== null && node !== '')

@@ -27,7 +27,7 @@ const LONGEST_CONNECTING_MS = 100
 const REFUSALS =
   /\b(OOM|READONLY|LOADING|MISCONF|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOAUTH|NOPERM|WRONGPASS)\b/
 /** Those that may be over in a moment. */
-const PASSING = /\b(READONLY|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)\b/
+const PASSING = /\b(READONLY|LOADING|CLUSTERDOWN|MASTERDOWN)\b/
 /** Nothing was sent. */
 const NOT_SENT =
   /isn't writeable|isn't ready|The client is (closed|offline)|ECONNREFUSED|Cannot find node/
@@ -211,7 +211,7 @@ function failureOf(error: unknown, message: string): StoreFailure {
   return new StoreFailure(reason, refused || NOT_SENT.test(message) ? 'not_done' : 'unknown', error)
 }
 
-/** Whether a slot is in migration, and the keys are not all in one place. Nothing was done. */
-export function isMoving(failure: StoreFailure): boolean {
-  return /\bTRYAGAIN\b|Too many Cluster redirections/.test(failure.message)
+/** Whether nothing was done because a slot is in migration and its keys are not all in one place. */
+export function isMoving({ message, undone }: StoreFailure): boolean {
+  return undone === 'not_done' && /\bTRYAGAIN\b|Too many Cluster redirections/.test(message)
 }

@@ -2179,6 +2179,7 @@ texts[size + 1], letters[said + 1], letters[said + 2] = '', 'b', '-'
 return key
 end
 end
+local server = runOfServer()
 local dirty = false
 for i = 0, reports - 1 do
 if hear(rule, w, besides, at + 2 + 6 * i) then dirty = true end
@@ -2210,7 +2211,7 @@ save(rule, rowKey, w, besides)
 end
 local period = w.lease[1]
 texts[size + 1] = pack('<' .. rep('d', 7 + rule.count * 7), n, period, w.birth,
-runOfServer(), ends, leasedOut(w.lease), w.taken, unpack(out, 1, rule.count * 7))
+server, ends, leasedOut(w.lease), w.taken, unpack(out, 1, rule.count * 7))
 letters[said + 1], letters[said + 2] = '1', 'v'
 return key
 end
@@ -2314,7 +2315,6 @@ if next < 0 and not rule.shadow then allowed = false end
 end
 o = o + rule.count
 end
-size = size + n
 if allowed and not dry then
 o, pair = 0, at
 for i = 1, n do
@@ -2324,7 +2324,7 @@ o, pair = o + rule.count, pair + 2
 end
 end
 letters[said + 1] = allowed and '1' or '0'
-said = said + 1 + n
+size, said = size + n, said + 1 + n
 return true
 end
 local function run(code, at, n, one, two)

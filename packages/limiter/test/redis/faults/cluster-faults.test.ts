@@ -98,14 +98,19 @@ describe.each([
   afterAll(() => cluster.stop())
 
   /** Why each answer is degraded. Not how fast they come is asked, but whether requests wait. */
-  async function reasons(users: readonly string[], limits: LimitText, afterMs = 0) {
+  async function reasons(
+    users: readonly string[],
+    limits: LimitText,
+    { afterMs = 0, idempotencyKey }: { afterMs?: number; idempotencyKey?: string } = {},
+  ) {
     const { client, end } = await connect(cluster)
     await using limiter = createLimiter({
       rules: { r: { scope: 'user', limits, failure_mode: 'closed' } },
       store: redisStore(client, { deadlineMs: 2000 }),
     })
     await sleep(afterMs)
-    const answers = users.map(async (user) => limiter.check({ subject: { user } }))
+    const key = idempotencyKey === undefined ? {} : { idempotencyKey }
+    const answers = users.map(async (user) => limiter.check({ subject: { user }, ...key }))
     const decisions = await Promise.all(answers)
     end()
     return new Set(decisions.map(({ degradedReason }) => degradedReason))
@@ -116,14 +121,17 @@ describe.each([
     expect(await reasons(users, '1000/s')).toEqual(new Set([null]))
   })
 
-  it('asks for somebody new while his slot is on the move', async () => {
+  it.each([
+    ['', {}],
+    [' under an idempotency key', { idempotencyKey: 'k' }],
+  ])('asks for somebody new%s while his slot is on the move', async (_, keyed) => {
     const from = await cluster.ownerOf(HOT)
     const to = cluster.servers.slice(0, 3).find((server) => server !== from)!
     await open(from, to)
     const isOver = sleep(1500).then(() => close(cluster, from, to))
     const asked = LIMITS.map(async (limits) => {
       // A client is connected to every primary a moment after its store was made.
-      const answered = reasons(inHotSlot(5), limits, 300)
+      const answered = reasons(inHotSlot(5), limits, { afterMs: 300, ...keyed })
       // Much longer than a deadline, and before the move is over.
       const first = await Promise.race([answered, sleep(1200, 'still waiting' as const)])
       await answered
