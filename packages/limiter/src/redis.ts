@@ -4,6 +4,8 @@ import { didYouMean, quote } from './faults.js'
 import { Deadlines } from './stores/deadlines.js'
 import type { BreakerState } from './stores/guarded/breaker.js'
 import { GuardedStore } from './stores/guarded/guarded-store.js'
+import { Instances } from './stores/guarded/heartbeat.js'
+import { LocalFallback } from './stores/guarded/local-fallback.js'
 import type { NodeBreaker } from './stores/guarded/node-health.js'
 import { LastSeenRows } from './stores/last-seen-rows.js'
 import { systemTime } from './stores/leased/lease-time.js'
@@ -96,7 +98,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     )
   const { testClock } = options
   const deadlineMs = within('deadlineMs', options.deadlineMs ?? 100, 1, 60_000)
-  const instances = within('instances', options.instances ?? 1, 1, 1_000_000)
+  const instances = new Instances(within('instances', options.instances ?? 1, 1, 1_000_000))
   const clock = new StoreClock(
     testClock === undefined ? null : () => Math.round(testClock() * 1000),
     options.onClockStepBack,
@@ -109,8 +111,8 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const storeTime = (time: number) => clock.at(time)
 
   const redis = new RedisStore({ port, keys, clock, timers, lastSeen, deadlineMs })
-  const guard = { deadlineMs, instances, timers, lastSeen, storeTime, now }
-  const guarded = new GuardedStore(redis, guard)
+  const local = new LocalFallback({ lastSeen, instances, storeTime })
+  const guarded = new GuardedStore({ inner: redis, local, instances, timers, deadlineMs, now })
   const sharded = new ShardedStore(guarded, { timers, storeTime })
   const store = new LeasedStore({
     inner: sharded,

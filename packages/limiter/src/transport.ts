@@ -19,7 +19,6 @@ export {
   readUnits,
   wholeNumber,
 } from './request.js'
-export { ByRule } from './rules/by-rule.js'
 export type { CompiledLimit, CompiledRule } from './rules/compiled-rule.js'
 export {
   DOCUMENT_PARTS,
@@ -59,6 +58,7 @@ export {
   type RuleFieldValue,
   type RuleFieldValues,
 } from './rules/rule-fields.js'
+export { ByRule } from './rules/rule-numbers.js'
 export {
   BUILT_IN_SCOPES,
   hasControlCharacters,

@@ -9,8 +9,8 @@ import {
   printLimit,
 } from '../limits/limit.js'
 import { splitFault } from '../limits/split.js'
-import { type DenseNumber, familyNumbers, ruleNumbers } from './dense-number.js'
 import type { Rule } from './rule.js'
+import { type DenseNumber, familyNumbers, ruleNumbers } from './rule-numbers.js'
 import { lotOf } from './text-hash.js'
 
 /** The windows of one calendar unit in one zone, around the time last asked for. */

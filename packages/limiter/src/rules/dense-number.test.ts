@@ -5,9 +5,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../create-limiter.js'
 import type { Limiter } from '../limiter.js'
-import { ByRule } from './by-rule.js'
 import type { CompiledRule } from './compiled-rule.js'
 import type { RulesDocument } from './document.js'
+import { ByRule } from './rule-numbers.js'
 import { RuleSet } from './rule-set.js'
 
 setFlagsFromString('--expose-gc')

@@ -8,7 +8,7 @@
 import { randomFillSync } from 'node:crypto'
 import type { CompiledRule, Family } from '../rules/compiled-rule.js'
 import type { Answer } from './answer.js'
-import { Fingerprint } from './memory/table/fingerprint.js'
+import { Fingerprint } from './fingerprint.js'
 
 const FIRST_ROWS = 256
 const MOST_ROWS = 16_384

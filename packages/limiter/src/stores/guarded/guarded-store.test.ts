@@ -10,6 +10,8 @@ import type { Beat, DecisionCallbacks, HearCalls, RemoteStore } from '../remote-
 import { StoreFailure } from '../store.js'
 import { newTransaction, type Transaction } from '../transaction.js'
 import { GuardedStore } from './guarded-store.js'
+import { Instances } from './heartbeat.js'
+import { LocalFallback } from './local-fallback.js'
 
 const START = 1_790_000_000_000_000
 const RULES = RuleSet.compile({
@@ -86,12 +88,14 @@ let nowMs = 0
 
 beforeEach(() => {
   below = new ScriptedStore()
-  guarded = new GuardedStore(below, {
-    deadlineMs: 100,
-    instances: 1,
+  const instances = new Instances(1)
+  const lastSeen = new LastSeenRows()
+  guarded = new GuardedStore({
+    inner: below,
+    local: new LocalFallback({ lastSeen, instances, storeTime: (us) => us }),
+    instances,
     timers: new Deadlines(),
-    lastSeen: new LastSeenRows(),
-    storeTime: (us) => us,
+    deadlineMs: 100,
     now: () => nowMs,
   })
 })

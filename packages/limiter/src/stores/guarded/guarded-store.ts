@@ -7,27 +7,25 @@ import type { RuleSet } from '../../rules/rule-set.js'
 import type { Slices } from '../../slices.js'
 import type { Answer, DegradedReason } from '../answer.js'
 import type { Timers } from '../deadlines.js'
-import type { LastSeenRows } from '../last-seen-rows.js'
 import type { LeaseAsk, LeaseReply, LeasingStore } from '../leasing.js'
 import type { Changed, Operation, Undone } from '../operation.js'
 import type { DecisionCallbacks, RemoteStore } from '../remote-store.js'
 import { type Awaitable, StoreFailure } from '../store.js'
 import { type Moment, newTransaction, type Transaction } from '../transaction.js'
 import type { BreakerState } from './breaker.js'
-import { Heartbeat, Instances } from './heartbeat.js'
-import { LocalFallback } from './local-fallback.js'
+import { Heartbeat, type Instances } from './heartbeat.js'
+import type { LocalFallback } from './local-fallback.js'
 import { type NodeBreaker, NodesHealth } from './node-health.js'
 
-export interface GuardedStoreOptions {
+export interface GuardedStoreParts {
+  readonly inner: RemoteStore
+  /** Answers while the store is away. */
+  readonly local: LocalFallback
+  /** How many share the limits: heartbeats count them. */
+  readonly instances: Instances
+  readonly timers: Timers
   /** How long a decision may take, in milliseconds. */
   readonly deadlineMs: number
-  /** How many instances share the limits, until they have been counted. */
-  readonly instances: number
-  readonly timers: Timers
-  /** What was last seen of rows: the store below notes it. */
-  readonly lastSeen: LastSeenRows
-  /** The store's time at this instance's time, as far as is known. */
-  readonly storeTime: (now: number) => number
   /** Milliseconds that never go back, for the breakers and the return. */
   readonly now: () => number
 }
@@ -43,15 +41,14 @@ export class GuardedStore implements LeasingStore {
   readonly #local: LocalFallback
   readonly #stopHearing: () => void
 
-  constructor(inner: RemoteStore, options: GuardedStoreOptions) {
-    const { deadlineMs, timers, lastSeen, storeTime, now } = options
+  constructor({ inner, local, instances, timers, deadlineMs, now }: GuardedStoreParts) {
     this.#inner = inner
+    this.#local = local
+    this.#instances = instances
     this.#timers = timers
     this.#deadlineMs = deadlineMs
     this.#nodes = new NodesHealth(now, deadlineMs)
-    this.#instances = new Instances(options.instances)
-    this.#heartbeat = new Heartbeat(inner, this.#nodes, this.#instances)
-    this.#local = new LocalFallback({ lastSeen, storeTime, instances: this.#instances })
+    this.#heartbeat = new Heartbeat(inner, this.#nodes, instances)
     inner.onCall({
       started: (call) => this.#nodes.started(call),
       ended: (call) => this.#nodes.ended(call),

@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Limit } from '../../limits/limit.js'
-import { ByRule } from '../../rules/by-rule.js'
 import { type CompiledRule, Family } from '../../rules/compiled-rule.js'
+import { ByRule } from '../../rules/rule-numbers.js'
 import { lotOf } from '../../rules/text-hash.js'
 
 /** Variants of one rule before they are made anew. */

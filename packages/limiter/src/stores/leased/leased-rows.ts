@@ -4,8 +4,8 @@
  */
 
 import { SLIDING_LOG } from '../../algorithms/limit-numbers.js'
-import { ByRule } from '../../rules/by-rule.js'
 import type { CompiledLimit, CompiledRule, Family } from '../../rules/compiled-rule.js'
+import { ByRule } from '../../rules/rule-numbers.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { LeaseTime } from './lease-time.js'
 import { LeasedRow } from './leased-row.js'

@@ -1,7 +1,7 @@
 /** Keys in Redis: how rows and records are named, which slot of a cluster they are in, and how rows are laid out. */
 import { SluiceError } from '../../errors.js'
-import { ByRule } from '../../rules/by-rule.js'
 import type { CompiledRule, Family } from '../../rules/compiled-rule.js'
+import { ByRule } from '../../rules/rule-numbers.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { Idempotency } from '../transaction.js'
 import { RuleLayout } from './rule-layout.js'

@@ -1,7 +1,7 @@
 /** A rule in shards: each a rule of its own, with its part of every limit, in a family of its own. */
 import { shardOf, splitFault } from '../../limits/split.js'
-import { ByRule } from '../../rules/by-rule.js'
 import { CompiledLimit, type CompiledRule, Family } from '../../rules/compiled-rule.js'
+import { ByRule } from '../../rules/rule-numbers.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 
 export class ShardedRule {

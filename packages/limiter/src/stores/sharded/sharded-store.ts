@@ -3,20 +3,20 @@
  * Each shard is a row with its part of every limit, so whatever the choice, no more is admitted than the
  * limit; choosing well is what keeps anything from being stranded. Rules without shards pass through.
  */
+import type { CompiledRule } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { Slices } from '../../slices.js'
 import type { Answer } from '../answer.js'
 import type { Timers } from '../deadlines.js'
-import type { LeaseAsk, LeaseReply, LeasingStore } from '../leasing.js'
+import type { LeaseAsk, LeaseReply, LeaseReport, LeasingStore } from '../leasing.js'
 import { type Changed, givingBack, type Operation } from '../operation.js'
-import type { Awaitable, StoreFailure } from '../store.js'
+import { type Awaitable, StoreFailure } from '../store.js'
 import { type Moment, type Transaction, withParts } from '../transaction.js'
 import { LevelBook } from './row-levels.js'
-import { presented, ShardLook } from './shard-answers.js'
+import { presented, ShardLook, wholeOf } from './shard-answers.js'
 import { ShardChanges } from './shard-changes.js'
 import { type Random, type ShardChoice, ShardChooser } from './shard-choice.js'
-import { ShardLeases } from './shard-leases.js'
-import { hasShards, ShardRules } from './sharded-rule.js'
+import { hasShards, type ShardedRule, ShardRules } from './sharded-rule.js'
 
 /** How many more shards are asked where the first denies. */
 const MOST_MORE = 2
@@ -37,7 +37,6 @@ export class ShardedStore implements LeasingStore {
   readonly #chooser: ShardChooser
   readonly #look: ShardLook
   readonly #changes: ShardChanges
-  readonly #leases: ShardLeases
 
   constructor(
     inner: LeasingStore,
@@ -48,7 +47,6 @@ export class ShardedStore implements LeasingStore {
     this.#chooser = new ShardChooser(this.#rules, new LevelBook(), random, storeTime)
     this.#look = new ShardLook(inner, this.#chooser)
     this.#changes = new ShardChanges(inner, this.#rules, this.#look)
-    this.#leases = new ShardLeases(inner, this.#chooser)
   }
 
   deadline(): number {
@@ -129,7 +127,52 @@ export class ShardedStore implements LeasingStore {
   ): void {
     const rule = this.#rules.of(ask.rule)
     if (rule === null) this.#inner.lease(ask, answered, failed)
-    else this.#leases.lease(rule, ask, answered, failed)
+    else this.#leaseShard(rule, ask, answered, failed)
+  }
+
+  /** The tokens come from one shard; each report goes to the shard that its lease is of. */
+  #leaseShard(
+    rule: ShardedRule,
+    ask: LeaseAsk,
+    answered: (reply: LeaseReply) => void,
+    failed: (failure: StoreFailure) => void,
+  ): void {
+    const { value, want, now } = ask
+    const reports = new Map<CompiledRule, LeaseReport[]>()
+    for (const report of ask.reports) {
+      const { rule: own } = report.lease
+      reports.set(own, [...(reports.get(own) ?? []), report])
+    }
+    const choice = this.#chooser.one(rule, value, want, now)
+    // Without a want only the shards of the reports are asked.
+    const [reported] = want === 0 ? reports.keys() : []
+    const asked = reported ?? rule.shard(choice.shard)
+    const own = reports.get(asked) ?? []
+    reports.delete(asked)
+    for (const [other, list] of reports) this.#report(other, list, ask)
+    // Other shards may have got their reports: then a failure is unknown, and nothing is repeated.
+    const isSplit = reports.size > 0
+    const { shard } = asked.family
+    this.#inner.lease(
+      { ...ask, rule: asked, reports: own },
+      (reply) => {
+        if (asked !== rule.shard(shard)) return answered(reply)
+        const taken = { ...choice, shard, cost: Math.max(1, reply.granted) }
+        this.#chooser.note([taken], reply.answer)
+        // A want is no request: what the other shards have is left, although this one had nothing for it.
+        const whole = { ...taken, cost: Number.POSITIVE_INFINITY }
+        const answer = presented(reply.answer, wholeOf(reply.answer.transaction), [whole])
+        answered({ ...reply, answer })
+      },
+      ({ reason, undone, cause }) =>
+        failed(new StoreFailure(reason, isSplit ? 'unknown' : undone, cause)),
+    )
+  }
+
+  /** Not waited for: if it is lost, the lease counts as spent. */
+  #report(rule: CompiledRule, reports: readonly LeaseReport[], ask: LeaseAsk): void {
+    const nothing = () => {}
+    this.#inner.lease({ ...ask, rule, reports, want: 0 }, nothing, nothing)
   }
 
   use(rules: RuleSet): Slices<void> | void {

@@ -1,9 +1,8 @@
 /** A part of a table: its rows side by side in one buffer, seen as doubles and as the fingerprints' integers. */
+import { DEAD } from '../../fingerprint.js'
 import type { Layout } from './layout.js'
 
 const FULL = 0.75
-/** The second lane of a dead row, whose first is zero; no fingerprint is like that. */
-export const DEAD = -1
 
 export class Segment {
   /** How its rows are laid out. */

@@ -3,7 +3,9 @@
  * find two subjects that share a counter. Texts are hashed by their bytes while those are ASCII, and
  * by their code units otherwise, under another key; so no two texts are hashed alike by construction.
  */
-import { DEAD } from './segment.js'
+
+/** The second lane of a dead row, whose first is 0; no fingerprint is like that. */
+export const DEAD = -1
 
 /**
  * Found once, and called on whatever kind of string comes. Found on each of them, as `text.charCodeAt` is,
