@@ -58,7 +58,7 @@ const SCRIPT = {
   inner: {
     name: 'wide',
     roots: ['decide', 'take', 'emptyAt', 'widthOf', ...LEASES, ...RESTARTS],
-    parts: ['rows.lua', 'besides.lua', 'records.lua'],
+    parts: ['rows.lua', 'side-keys.lua', 'records.lua'],
     inner: { name: 'change', roots: CHANGES, parts: ['change.lua'], last: [] },
     last: ['wide.lua'],
   },

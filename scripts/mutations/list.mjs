@@ -142,9 +142,9 @@ export const MUTATIONS = [
   },
   {
     name: 'receipts from before the clock stepped back are honoured',
-    file: `${LUA}besides.lua`,
-    find: '    restart(w.row, limit.at, limit, now, besides[j])\n    w.sums[j] = w.sums[j] + RESET\n',
-    replace: '    restart(w.row, limit.at, limit, now, besides[j])\n',
+    file: `${LUA}side-keys.lua`,
+    find: '    restart(w.row, limit.at, limit, now, sides[j])\n    w.sums[j] = w.sums[j] + RESET\n',
+    replace: '    restart(w.row, limit.at, limit, now, sides[j])\n',
     test: {
       file: `${T}redis/conformance.test.ts`,
       name: 'stores one server the Redis store over ioredis time going back 5 per 10s: receipts from before and from then give nothing, also when that time comes',
@@ -152,7 +152,7 @@ export const MUTATIONS = [
   },
   {
     name: 'leases are forgotten when the clock steps back',
-    file: `${LUA}besides.lua`,
+    file: `${LUA}side-keys.lua`,
     find: '  if w.lease then carryLeases(w.lease, now) end\n',
     replace: '  if w.lease then clearLeases(w.lease, now) end\n',
     test: {
@@ -385,8 +385,8 @@ export const MUTATIONS = [
   {
     name: 'a request that waits for a second lease is decided at the time of the first',
     file: `${L}stores/leased/leased-store.ts`,
-    find: '    const aheadUs = this.#time.wall() - wall\n',
-    replace: '    const aheadUs = this.#time.wall() - transaction.now\n',
+    find: '    const clockDifferenceUs = this.#time.wall() - wall\n',
+    replace: '    const clockDifferenceUs = this.#time.wall() - transaction.now\n',
     test: {
       file: `${T}leases/leased-store.test.ts`,
       name: 'a row that is asked for often is decided at the time at which a request has waited for the second lease',
@@ -570,7 +570,7 @@ export const MUTATIONS = [
   {
     name: 'all rows come back to the store at once',
     file: `${L}stores/guarded/node-health.ts`,
-    find: "    if (nodes.some((node) => node.holdsBack(transaction, now))) return 'store_returning'\n",
+    find: "    if (nodes.some((node) => node.delays(transaction, now))) return 'store_returning'\n",
     replace: '',
     test: {
       file: `${T}redis/away-and-back.test.ts`,

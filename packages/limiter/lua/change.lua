@@ -8,9 +8,9 @@ local function keepLeased(w, limit, beside)
 end
 
 -- By how much an item changed its limit j.
-local function changeLimit(code, w, besides, limit, item)
+local function changeLimit(code, w, sides, limit, item)
   local j, amount, mark, markRest, takenUnder, givenBack, takenAt = unpack(stream, item, item + ITEM_WIDTH - 1)
-  local row, at, beside = w.row, limit.at, besides[j]
+  local row, at, beside = w.row, limit.at, sides[j]
   if code == REFUND then
     if not w.found or takenAt < w.birth then return 0 end
     local since = w.sums[j] - givenBack
@@ -37,12 +37,12 @@ local function ifChanged(w, limit, step)
   return changed
 end
 
-local function resetRow(rule, w, besides)
+local function resetRow(rule, w, sides)
   local used = 0
   for j = 1, rule.count do
     local limit = rule.limits[j]
-    used = used + ifChanged(w, limit, function() return reset(w.row, limit.at, limit, now, besides[j]) end)
-    keepLeased(w, limit, besides[j])
+    used = used + ifChanged(w, limit, function() return reset(w.row, limit.at, limit, now, sides[j]) end)
+    keepLeased(w, limit, sides[j])
     w.sums[j] = w.sums[j] + RESET
   end
   w.extras = {}
@@ -50,9 +50,9 @@ local function resetRow(rule, w, besides)
 end
 
 -- The earliest new expiry of the row's limits; 0 if none holds the id any more.
-local function renewRow(rule, besides, id)
+local function renewRow(rule, sides, id)
   local first
-  for j, beside in pairs(besides) do
+  for j, beside in pairs(sides) do
     if rule.limits[j].kind == CONCURRENCY then
       local expiry = renewHold(rule.limits[j], now, beside, id)
       if not first or expiry < first then first = expiry end
@@ -63,9 +63,9 @@ local function renewRow(rule, besides, id)
 end
 
 -- How many of the row's limits held the id.
-local function releaseRow(rule, besides, id)
+local function releaseRow(rule, sides, id)
   local released = 0
-  for j, beside in pairs(besides) do
+  for j, beside in pairs(sides) do
     if rule.limits[j].kind == CONCURRENCY then
       if beside:expiryOf(id) > now then released = released + 1 end
       beside:remove(id)
@@ -77,27 +77,27 @@ end
 -- What it says for each item, or of the row; and how many of KEYS were used.
 local function changeRow(code, at, text, items, key)
   local rule, rowKey = rules[stream[at]], KEYS[key + 1]
-  local w, besides = open(rule, call('GET', rowKey)), nil
-  besides, key = besidesOf(rule, w, key + 1)
-  restartIfAhead(rule, w, besides, rowKey)
-  if code == RENEW then return { renewRow(rule, besides, ARGV[text]) }, key end
-  if code == RELEASE then return { releaseRow(rule, besides, ARGV[text]) }, key end
+  local w, sides = open(rule, call('GET', rowKey)), nil
+  sides, key = sidesOf(rule, w, key + 1)
+  restartIfAhead(rule, w, sides, rowKey)
+  if code == RENEW then return { renewRow(rule, sides, ARGV[text]) }, key end
+  if code == RELEASE then return { releaseRow(rule, sides, ARGV[text]) }, key end
   if code == RESET_ROW then
-    local used = resetRow(rule, w, besides)
+    local used = resetRow(rule, w, sides)
     if used > 0 then w.last = max(w.last, now) end
-    if w.found then save(rule, rowKey, w, besides) end
+    if w.found then save(rule, rowKey, w, sides) end
     return { used > 0 and 1 or 0 }, key
   end
   local said, dirty = {}, false
   for i = 1, items do
     local item = at + PAIR + ITEM_WIDTH * (i - 1)
     local limit = rule.limits[stream[item]]
-    said[i] = ifChanged(w, limit, function() return changeLimit(code, w, besides, limit, item) end)
+    said[i] = ifChanged(w, limit, function() return changeLimit(code, w, sides, limit, item) end)
     if said[i] > 0 then dirty = true end
   end
   if dirty then
     w.last = max(w.last, now)
-    save(rule, rowKey, w, besides)
+    save(rule, rowKey, w, sides)
   end
   return said, key
 end

@@ -2,7 +2,7 @@
 -- of nothing but buckets, whose row is missing or was written by the same rule. Everything else is in wide(),
 -- whose functions are created when they are first needed. rows.lua says how rows are kept.
 -- KEYS, ARGV and the reply: see start.lua.
-local out, opened, sumsAt = {}, {}, {}
+local out, fractions, opened, sumsAt = {}, {}, {}, {}
 -- How many of KEYS were used.
 local key = 0
 local slow
@@ -16,7 +16,7 @@ local function saveTats(rule, numbers, sums, rowKey, cost, o)
     if t >= 0 then
       local limit = rule.limits[j]
       numbers[limit.place] = t
-      if limit.rest > 0 then numbers[limit.place + 1] = out[o + j + 0.5] end
+      if limit.rest > 0 then numbers[limit.place + 1] = fractions[o + j] end
       if limit.slowdown > 1 then t = slower(t, limit) end
       if t > goes then goes = t end
     end
@@ -37,7 +37,7 @@ local function saveTats(rule, numbers, sums, rowKey, cost, o)
 end
 
 -- The pairs of a transaction with n rules start at stream[at]. False if one of them needs more than this:
--- then nothing has been written. out[o + j] is limit j's next TAT, or -1; o + j + 0.5 its fraction.
+-- then nothing has been written. out[o + j] is limit j's next TAT, or -1; fractions[o + j] its fraction.
 local function decidePlain(at, n, dry)
   local allowed, o, first, pair = true, 0, key, at
   for i = 1, n do
@@ -69,7 +69,7 @@ local function decidePlain(at, n, dry)
       else
         local verdict = {}
         decideTat(numbers[limit.place], numbers[limit.place + 1], limit, cost, now, verdict, 0)
-        if verdict[STATUS + 1] == YES then next, out[o + j + 0.5] = verdict[MARK + 1], verdict[MARK_REST + 1] end
+        if verdict[STATUS + 1] == YES then next, fractions[o + j] = verdict[MARK + 1], verdict[MARK_REST + 1] end
       end
       out[o + j] = next
       if next < 0 and not rule.shadow then allowed = false end
@@ -89,18 +89,18 @@ local function decidePlain(at, n, dry)
   return true
 end
 
--- `one` and `two` are the operation's own two numbers.
-local function run(code, at, n, one, two)
-  if code <= LOOK and two == 0 and decidePlain(at, n, code == LOOK) then return end
+-- `count`: how many pairs of numbers it has. `first` and `second` are the operation's own two numbers.
+local function run(code, at, count, first, second)
+  if code <= LOOK and second == 0 and decidePlain(at, count, code == LOOK) then return end
   slow = slow or wide()
-  key = slow(code, at, n, one, two, key)
-  if code > LOOK then n = 1 end
-  size, said = size + n, said + 1 + n
+  key = slow(code, at, count, first, second, key)
+  local rows = code > LOOK and 1 or count
+  size, said = size + rows, said + 1 + rows
 end
 
 -- A key that holds something else than a row fails its own operation, before that has written anything, and
--- no other. What Redis itself refuses fails the call.
-local function passOver(code, at, n, two, first, problem)
+-- no other. An error of Redis itself fails the whole call.
+local function failOperation(code, at, n, two, first, problem)
   local text = type(problem) == 'table' and problem.err or tostring(problem)
   for _, refusal in ipairs({ 'OOM', 'READONLY', 'MISCONF', 'NOREPLICAS', 'MASTERDOWN', 'CLUSTERDOWN', 'non local key' }) do
     if string.find(text, refusal, 1, true) then error(problem) end
@@ -125,7 +125,7 @@ while at <= streamEnd do
   for _ = 1, times do
     local first = key
     local done, problem = pcall(run, code, at, n, one, two)
-    if not done then passOver(code, at, n, two, first, problem) end
+    if not done then failOperation(code, at, n, two, first, problem) end
   end
   at = at + PAIR * n
 end

@@ -117,11 +117,11 @@ local function open(rule, value)
 end
 
 -- When the row may go, but for the grace. A slower variant of the rule may find it and take longer.
-local function goesAt(rule, w, besides)
+local function goesAt(rule, w, sides)
   local last = 0
   for j = 1, rule.count do
     local limit = rule.limits[j]
-    local empty = emptyAt(w.row, limit.at, limit, besides[j])
+    local empty = emptyAt(w.row, limit.at, limit, sides[j])
     if limit.slowdown > 1 and empty > now then empty = slower(empty, limit) end
     if empty > last then last = empty end
   end
@@ -130,10 +130,10 @@ local function goesAt(rule, w, besides)
 end
 
 -- Writes the row and sees to it that what it has beside lives as long.
-local function save(rule, key, w, besides)
+local function save(rule, key, w, sides)
   local names, numbers, sums, mark, hasLog = {}, {}, {}, '-', false
   local function put(value) numbers[#numbers + 1] = value end
-  local goes = goesAt(rule, w, besides) + GRACE
+  local goes = goesAt(rule, w, sides) + GRACE
   local keep = w.found and goes <= w.expires
   if not keep then w.expires = max(w.expires, goes + STEP) end
   put(w.expires) put(w.birth) put(w.last) put(w.taken)
@@ -165,7 +165,7 @@ local function save(rule, key, w, besides)
   if mark == 'L' then value = value .. mark end
   local life = max(1, ceil((w.expires - now) / 1000))
   if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
-  for _, beside in pairs(besides) do
+  for _, beside in pairs(sides) do
     beside:trim()
     call('PEXPIRE', beside.key, life)
   end

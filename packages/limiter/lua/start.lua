@@ -62,6 +62,7 @@ if now == 0 then
   now = time[1] * 1000000 + time[2]
 end
 
+-- `slowdown` is a bucket's amount divided by the smallest amount of its family.
 -- Of a rule: whether it is in shadow, how many limits, whether all are buckets; then its limits. `place` is
 -- where a bucket's numbers are in a row of buckets, `at` what comes before a limit's in the algorithms' rows.
 local rules = {}

@@ -1,15 +1,15 @@
 -- What few calls need: transactions with other rows than plain.lua knows, idempotency records, and leases.
 -- KEYS, ARGV and the reply: see start.lua. Verdicts are in `out`, VERDICT_WIDTH numbers for each limit.
-local out, opened, besidesAt, keysAt = {}, {}, {}, {}
+local out, opened, sidesAt, keysAt = {}, {}, {}, {}
 
-local function takeAll(rule, w, besides, rowKey, cost, hold, o)
+local function takeAll(rule, w, sides, rowKey, cost, hold, o)
   local taken = false
   for j = 1, rule.count do
     local at = o + (j - 1) * VERDICT_WIDTH
     if out[at + STATUS + 1] == YES then
       local limit = rule.limits[j]
       out[at + GIVEN_BACK + 1] = w.sums[j]
-      take(w.row, limit.at, limit, cost, now, out, at, besides[j], hold)
+      take(w.row, limit.at, limit, cost, now, out, at, sides[j], hold)
       if w.lease and limit.kind == BUCKET then noteLeasesOut(limit, leasedOut(w.lease), out, at) end
       taken = true
     end
@@ -17,16 +17,16 @@ local function takeAll(rule, w, besides, rowKey, cost, hold, o)
   if not taken then return end
   w.last, w.birth = max(w.last, now), min(w.birth, now)
   w.taken = w.taken + cost
-  save(rule, rowKey, w, besides)
+  save(rule, rowKey, w, sides)
 end
 
 -- A denial may extend the row's expiry: slower variants of the rule need the row for longer.
-local function keepLonger(rule, w, besides, rowKey)
+local function keepLonger(rule, w, sides, rowKey)
   if not w.found then return end
   for j = 1, rule.count do
     local limit, amount = rule.limits[j], w.row[rule.limits[j].at + AMOUNT + 1]
     if limit.kind == BUCKET and amount ~= 0 and amount ~= limit.amount then
-      if goesAt(rule, w, besides) + GRACE > w.expires then save(rule, rowKey, w, besides) end
+      if goesAt(rule, w, sides) + GRACE > w.expires then save(rule, rowKey, w, sides) end
       return
     end
   end
@@ -40,14 +40,14 @@ local function decideWide(at, n, dry, hold, key)
     pair = pair + PAIR
     keysAt[i] = key + 1
     local w = open(rule, call('GET', KEYS[key + 1]))
-    local besides
-    besides, key = besidesOf(rule, w, key + 1)
-    restartIfAhead(rule, w, besides, KEYS[keysAt[i]])
-    opened[i], besidesAt[i] = w, besides
+    local sides
+    sides, key = sidesOf(rule, w, key + 1)
+    restartIfAhead(rule, w, sides, KEYS[keysAt[i]])
+    opened[i], sidesAt[i] = w, sides
     for j = 1, rule.count do
       local limit = rule.limits[j]
       for p = 2, VERDICT_WIDTH do out[o + p] = 0 end
-      decide(w.row, limit.at, limit, cost, now, out, o, besides[j], hold)
+      decide(w.row, limit.at, limit, cost, now, out, o, sides[j], hold)
       local status = out[o + STATUS + 1]
       if w.lease and limit.kind == BUCKET and status == NOT_NOW then
         out[o + GO_AT + 1] = leasedGoAt(w.row, limit.at, limit, w.lease, cost, now)
@@ -64,9 +64,9 @@ local function decideWide(at, n, dry, hold, key)
     if other or dry then
       -- Nothing is taken.
     elseif allowed then
-      takeAll(rule, opened[i], besidesAt[i], rowKey, cost, hold, o)
+      takeAll(rule, opened[i], sidesAt[i], rowKey, cost, hold, o)
     else
-      keepLonger(rule, opened[i], besidesAt[i], rowKey)
+      keepLonger(rule, opened[i], sidesAt[i], rowKey)
     end
     local width = rule.count * VERDICT_WIDTH
     texts[size + i] = pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
@@ -87,14 +87,14 @@ end
 
 -- A report: of which lease it is (its period, the row's birth, the server's run, when it was granted), how many
 -- were spent and how many are given back. What the row does not know of changes nothing.
-local function hear(rule, w, besides, at)
+local function applyReport(rule, w, sides, at)
   local period, birth, from, grantedAt, spent, back = unpack(stream, at, at + REPORT_WIDTH - 1)
   if not w.found or birth ~= w.birth or from ~= runOfServer() then return false end
   if not w.lease or not reportLease(w.lease, period, spent + back) then return false end
   if back > 0 then
     for j = 1, rule.count do
       local limit = rule.limits[j]
-      returnLease(w.row, limit.at, limit, back, grantedAt, now, besides[j])
+      returnLease(w.row, limit.at, limit, back, grantedAt, now, sides[j])
     end
     w.taken = w.taken - back
   end
@@ -102,11 +102,11 @@ local function hear(rule, w, besides, at)
 end
 
 -- How many can be leased from every limit of the row; 0 if fewer than 2.
-local function leasableOf(rule, w, besides, want)
+local function leasableOf(rule, w, sides, want)
   local n = want
   for j = 1, rule.count do
     local limit, o = rule.limits[j], (j - 1) * VERDICT_WIDTH
-    decide(w.row, limit.at, limit, 1, now, out, o, besides[j], '')
+    decide(w.row, limit.at, limit, 1, now, out, o, sides[j], '')
     n = leasable(limit, out[o + REMAINING + 1], w.lease, n)
   end
   return n < 2 and 0 or n
@@ -116,12 +116,12 @@ end
 local function leaseOne(at, reports, want, key)
   local rule, rowKey = rules[stream[at]], KEYS[key + 1]
   local w = open(rule, call('GET', rowKey))
-  local besides
-  besides, key = besidesOf(rule, w, key + 1)
-  restartIfAhead(rule, w, besides, rowKey)
-  -- It will be asked again with other bounds, reports and all: nothing is heard yet.
+  local sides
+  sides, key = sidesOf(rule, w, key + 1)
+  restartIfAhead(rule, w, sides, rowKey)
+  -- It will be sent again with other bounds, reports and all: no report is applied yet.
   for j = 1, rule.count do
-    decide(w.row, rule.limits[j].at, rule.limits[j], 1, now, out, 0, besides[j], '')
+    decide(w.row, rule.limits[j].at, rule.limits[j], 1, now, out, 0, sides[j], '')
     if out[STATUS + 1] == OTHER_BOUNDS then
       texts[size + 1], letters[said + 1], letters[said + 2] = '', 'b', '-'
       return key
@@ -131,7 +131,7 @@ local function leaseOne(at, reports, want, key)
   local server = runOfServer()
   local dirty = false
   for i = 0, reports - 1 do
-    if hear(rule, w, besides, at + PAIR + REPORT_WIDTH * i) then dirty = true end
+    if applyReport(rule, w, sides, at + PAIR + REPORT_WIDTH * i) then dirty = true end
   end
   local ends = 0
   for i = 1, rule.count * VERDICT_WIDTH do out[i] = 0 end
@@ -140,14 +140,14 @@ local function leaseOne(at, reports, want, key)
     clearLeases(w.lease, now)
   end
   if want > 0 then setLead(rule, true) end
-  local n = leasableOf(rule, w, besides, want)
+  local n = leasableOf(rule, w, sides, want)
   if n > 0 then
     ends = noteLease(w.lease, n)
     for j = 1, rule.count do
       local limit, o = rule.limits[j], (j - 1) * VERDICT_WIDTH
-      decide(w.row, limit.at, limit, n, now, out, o, besides[j], '')
+      decide(w.row, limit.at, limit, n, now, out, o, sides[j], '')
       out[o + GIVEN_BACK + 1] = w.sums[j]
-      take(w.row, limit.at, limit, n, now, out, o, besides[j], '')
+      take(w.row, limit.at, limit, n, now, out, o, sides[j], '')
       ends = leaseEnd(limit, out[o + MARK + 1], ends)
       if limit.kind == BUCKET then noteLeasesOut(limit, leasedOut(w.lease), out, o) end
     end
@@ -156,7 +156,7 @@ local function leaseOne(at, reports, want, key)
   end
   if n > 0 or dirty then
     w.last = max(w.last, now)
-    save(rule, rowKey, w, besides)
+    save(rule, rowKey, w, sides)
   end
   local period = w.lease[1]
   texts[size + 1] = pack('<' .. rep('d', LEASE_REPLY_WIDTH + rule.count * VERDICT_WIDTH), n, period, w.birth,
@@ -174,7 +174,7 @@ local function decideOnce(at, n, hold, once, key)
     for i = 1, n do
       local _
       texts[size + i], letters[said + 1 + i] = '', '-'
-      _, key = besidesOf(rules[stream[at + PAIR * (i - 1)]], { row = {} }, key + 1)
+      _, key = sidesOf(rules[stream[at + PAIR * (i - 1)]], { row = {} }, key + 1)
     end
     letters[said + 1] = letterOf(known, fingerprint)
     return key

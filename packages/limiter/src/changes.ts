@@ -19,9 +19,9 @@ import { differences, type Settlement } from './reservation.js'
 import {
   type Grant,
   type HoldOperation,
+  type NotConfirmed,
   type Operation,
   together,
-  type Undone,
 } from './stores/operation.js'
 import { costOf } from './stores/transaction.js'
 
@@ -38,7 +38,7 @@ export class Changes {
   }
 
   /** Gives back what a receipt is for: all that is left of it, a number of requests, or amounts by unit. */
-  async refund(receipt: Receipt, amount?: number | Units): Promise<Units | Undone> {
+  async refund(receipt: Receipt, amount?: number | Units): Promise<Units | NotConfirmed> {
     if (receipt.isOutcomeUnknown) return 'unknown'
     const { left } = receipt
     const amounts = amount === undefined ? left : unitsOf(amount)
@@ -50,7 +50,7 @@ export class Changes {
   }
 
   /** Gives a subject the cost of a request, at most what is used. */
-  async grant(request: Request): Promise<Units | Undone> {
+  async grant(request: Request): Promise<Units | NotConfirmed> {
     const { transaction } = this.#decider.prepare(request)
     const grants: Grant[] = transaction.rules.flatMap((rule, i) => {
       const [value, amount] = [transaction.values[i]!, costOf(transaction, i)]
@@ -61,7 +61,7 @@ export class Changes {
   }
 
   /** Corrects what a receipt is for to what was used: gives back the rest, or takes more. */
-  async settle(receipt: Receipt, used: Units): Promise<Settlement | Undone> {
+  async settle(receipt: Receipt, used: Units): Promise<Settlement | NotConfirmed> {
     readUnits(used, 0)
     if (receipt.isOutcomeUnknown) return 'unknown'
     const { left } = receipt
@@ -84,7 +84,7 @@ export class Changes {
   }
 
   /** Gives back all that a subject has used, of every rule or of the one named; how many counters were in use. */
-  async reset(subject: Subject, rule?: string): Promise<number | Undone> {
+  async reset(subject: Subject, rule?: string): Promise<number | NotConfirmed> {
     const { rules } = this.#decider
     const family = rule?.split('@')[0]
     if (family !== undefined && !rules.families.has(family))
@@ -104,7 +104,7 @@ export class Changes {
    * Makes a hold live on; its new expiry in milliseconds, or null: it has been lost. Where the store cannot be
    * asked, the expiry that is known stands until it has passed.
    */
-  async renew(hold: HoldOrRequest): Promise<number | null | Undone> {
+  async renew(hold: HoldOrRequest): Promise<number | null | NotConfirmed> {
     const now = this.#decider.now()
     const expiry = await this.renewNow(hold)
     if (typeof expiry === 'number') return expiry === 0 ? null : Math.floor(expiry / 1000)
@@ -113,13 +113,13 @@ export class Changes {
   }
 
   /** Its new expiry in microseconds, the earliest of its limits'; 0 if it has been lost. */
-  async renewNow(hold: HoldOrRequest): Promise<number | Undone> {
+  async renewNow(hold: HoldOrRequest): Promise<number | NotConfirmed> {
     const { undone, amounts } = await this.#change(this.#ofHold('renew', hold))
     return undone ?? (amounts.length === 0 ? 0 : Math.min(...amounts))
   }
 
   /** Whether anything was held. */
-  async release(hold: HoldOrRequest): Promise<boolean | Undone> {
+  async release(hold: HoldOrRequest): Promise<boolean | NotConfirmed> {
     const { undone, amounts } = await this.#change(this.#ofHold('release', hold))
     return undone ?? amounts.some((released) => released > 0)
   }

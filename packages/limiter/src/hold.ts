@@ -2,9 +2,9 @@
 import type { Allowed, Denied } from './decision.js'
 import { type DecisionRecord, FullDecisionRecord } from './decision-record.js'
 import type { HoldTicket } from './hold-ticket.js'
-import type { Undone } from './stores/operation.js'
+import type { NotConfirmed } from './stores/operation.js'
 
-interface Holding extends AsyncDisposable {
+interface HoldActions extends AsyncDisposable {
   /** Aborted when the hold was lost: it could not be renewed before its time-out. */
   readonly signal: AbortSignal
   readonly lost: boolean
@@ -12,11 +12,11 @@ interface Holding extends AsyncDisposable {
   release(): Promise<boolean>
 }
 
-export type Hold = (Allowed & Holding) | (Denied & Holding)
+export type Hold = (Allowed & HoldActions) | (Denied & HoldActions)
 
 interface Keeper {
   /** Its new expiry, 0 if it has been lost. */
-  renew(ticket: HoldTicket): Promise<number | Undone>
+  renew(ticket: HoldTicket): Promise<number | NotConfirmed>
   release(ticket: HoldTicket): Promise<boolean>
 }
 

@@ -14,7 +14,7 @@ import type { RulesDocument } from './rules/document.js'
 import { explainMatch, type MatchExplanation } from './rules/explain.js'
 import { RuleSet } from './rules/rule-set.js'
 import { drain, inSlices, type Pace } from './slices.js'
-import type { Undone } from './stores/operation.js'
+import type { NotConfirmed } from './stores/operation.js'
 import type { Awaitable } from './stores/store.js'
 
 export interface Explanation extends MatchExplanation {
@@ -224,6 +224,6 @@ export class Limiter<Scope extends string = string> implements RateLimiter<Scope
   }
 }
 
-function doneOrNull<T>(result: T | Undone): T | null {
+function doneOrNull<T>(result: T | NotConfirmed): T | null {
   return result === 'not_done' || result === 'unknown' ? null : result
 }

@@ -1,7 +1,7 @@
 /** What a decision took, for giving it back: at most that, once, and never more than time has left of it. */
 import type { CompiledRule } from './rules/compiled-rule.js'
 import type { Answer, Take } from './stores/answer.js'
-import type { Charge, LimitOperation, Refund, Undone } from './stores/operation.js'
+import type { Charge, LimitOperation, NotConfirmed, Refund } from './stores/operation.js'
 import { costOf } from './stores/transaction.js'
 
 /** Amounts by unit: `{ requests: 1, tokens: 1500 }`. */
@@ -63,7 +63,7 @@ export class Receipt {
   }
 
   /** @internal A change failed. If it was not done, the receipt is as before; if its outcome is unknown, the receipt is used up. */
-  undone(why: Undone, before: Units): void {
+  undone(why: NotConfirmed, before: Units): void {
     if (why === 'unknown') this.isOutcomeUnknown = true
     else Object.assign(this.#left, before)
   }

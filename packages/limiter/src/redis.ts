@@ -30,7 +30,7 @@ export type { Store } from './stores/store.js'
 export interface RedisStoreOptions {
   /** How long a decision may wait for Redis, retry and redirects included, in milliseconds; 100 unless given. */
   readonly deadlineMs?: number
-  /** How many instances share the limits, until they have counted each other; 1 unless given. */
+  /** How many instances share the limits; used until the heartbeat has counted them. 1 unless given. */
   readonly instances?: number
   /** What every key starts with; `sluice` unless given. */
   readonly prefix?: string

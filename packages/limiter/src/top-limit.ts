@@ -21,7 +21,7 @@ export function topLimit(answer: Answer): void {
     const { limits, shadow } = rules[i]!
     for (let j = 0; j < limits.length; j++, limit++) {
       if (shadow) continue
-      const rank = allowed ? fullness(limits[j]!, answer, limit) : urgency(answer, limit)
+      const rank = allowed ? partLeft(limits[j]!, answer, limit) : urgency(answer, limit)
       if (rank < lowest) {
         lowest = rank
         topRule = i
@@ -35,7 +35,7 @@ export function topLimit(answer: Answer): void {
 }
 
 /** The part that is left, from 0 to 1; 2 more for buckets that space requests; most where nothing was counted. */
-function fullness({ numbers, spaces }: CompiledLimit, answer: Answer, limit: number): number {
+function partLeft({ numbers, spaces }: CompiledLimit, answer: Answer, limit: number): number {
   if (!answer.isCounted(limit)) return 4
   const left = answer.remaining(limit) / numbers.burst
   return spaces ? left + 2 : left

@@ -74,5 +74,5 @@ export {
 } from './rules/words.js'
 export { type Answer, DEGRADED_REASONS } from './stores/answer.js'
 export { canBeLeased } from './stores/leased/leased-rows.js'
-export type { Undone } from './stores/operation.js'
+export type { NotConfirmed } from './stores/operation.js'
 export type { Awaitable, Store } from './stores/store.js'

@@ -109,7 +109,7 @@ export class Family {
   isUniform = true
   /** By subject value: the rule with other limits, until a time. */
   overrides: ReadonlyMap<string, CompiledRule[]> = NO_OVERRIDES
-  /** Left for the store that serves this family: whose it is, and where its rows are. */
+  /** For the memory store only: which store wrote `rows`, and its table of this family. */
   owner: unknown = null
   rows: unknown = null
   private dense: DenseNumber | null = null

@@ -35,7 +35,7 @@ const MARK_0 = FIRST_VERDICT + MARK
 const MARK_REST_0 = FIRST_VERDICT + MARK_REST
 const GIVEN_BACK_0 = FIRST_VERDICT + GIVEN_BACK
 
-/** Why a store could not be asked. */
+/** Why the store did not decide. */
 export const DEGRADED_REASONS = [
   'store_timeout',
   'store_unreachable',

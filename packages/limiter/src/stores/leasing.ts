@@ -1,6 +1,6 @@
 /**
- * Leases: tokens that a store grants ahead of time, and word of what became of earlier ones. A lease is n from
- * every limit of a row at once. What is granted counts as taken until it is reported; what nobody has reported
+ * Leases: tokens that a store grants ahead of time, and word of what became of earlier ones. A lease of n tokens
+ * takes n from every limit of the row. What is granted counts as taken until it is reported; what nobody has reported
  * when the lease ends counts as spent.
  */
 import type { CompiledRule } from '../rules/compiled-rule.js'
@@ -51,7 +51,7 @@ export interface LeaseReply {
 
 /** A store that leases can be taken from. */
 export interface LeasingStore extends Store {
-  /** Calls one of the two, once. After a failure whose outcome is unknown, reports stay reported and nothing was granted. */
+  /** Calls `answered` or `failed`, once. After a failure whose outcome is unknown, reports stay reported and nothing was granted. */
   lease(
     ask: LeaseAsk,
     answered: (reply: LeaseReply) => void,

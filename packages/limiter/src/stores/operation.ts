@@ -63,14 +63,14 @@ export type HoldOperation = Renew | Release
 export type Operation = LimitOperation | Reset | HoldOperation
 
 /** It certainly was not done, or the store did not say: then it may have been done, and must not be repeated. */
-export type Undone = 'not_done' | 'unknown'
+export type NotConfirmed = 'not_done' | 'unknown'
 
 /** By how much something was changed, or that it was not. */
-export type Changed = number | Undone
+export type Changed = number | NotConfirmed
 
 /** What became of several operations that belong together. */
 export interface ChangedTogether {
-  readonly undone: Undone | null
+  readonly undone: NotConfirmed | null
   /** Of each operation; 0 where it was not done. */
   readonly amounts: readonly number[]
 }

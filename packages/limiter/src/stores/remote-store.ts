@@ -33,7 +33,7 @@ export interface DecisionCallbacks {
   failed(error: unknown): void
 }
 
-/** Late: not in time, which may have been short. Undecided: it found out nothing about its node. */
+/** Late: its deadline passed, which may have been near when it was sent. Undecided: it says nothing about its node. */
 export type CallOutcome = 'answered' | 'failed' | 'late' | 'undecided'
 
 export interface Call {

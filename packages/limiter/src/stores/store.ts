@@ -5,7 +5,7 @@
 import type { RuleSet } from '../rules/rule-set.js'
 import type { Slices } from '../slices.js'
 import type { Answer, DegradedReason } from './answer.js'
-import type { Changed, Operation, Undone } from './operation.js'
+import type { Changed, NotConfirmed, Operation } from './operation.js'
 import type { Moment, Transaction } from './transaction.js'
 
 export type Awaitable<T> = T | Promise<T>
@@ -27,9 +27,9 @@ export interface Store {
 /** Why a store did not answer, and whether what it was asked may have been done all the same. */
 export class StoreFailure extends Error {
   readonly reason: DegradedReason
-  readonly undone: Undone
+  readonly undone: NotConfirmed
 
-  constructor(reason: DegradedReason, undone: Undone, cause?: unknown) {
+  constructor(reason: DegradedReason, undone: NotConfirmed, cause?: unknown) {
     super(cause instanceof Error ? cause.message : reason, { cause })
     this.reason = reason
     this.undone = undone
@@ -37,7 +37,7 @@ export class StoreFailure extends Error {
 }
 
 /** What a failed call says about what it asked for. */
-export function undoneBy(error: unknown): Undone {
+export function notConfirmedBy(error: unknown): NotConfirmed {
   return error instanceof StoreFailure ? error.undone : 'unknown'
 }
 

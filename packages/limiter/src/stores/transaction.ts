@@ -36,7 +36,7 @@ export interface Idempotency {
   readonly fingerprint: string
 }
 
-/** What few transactions have, and by when one must be answered: a time, or what tells it when it is first needed. */
+/** What few transactions have, and the deadline: a time, or a function that is called when it is first needed. */
 export interface TransactionRest {
   readonly costs?: readonly number[] | null
   readonly dryRun?: boolean

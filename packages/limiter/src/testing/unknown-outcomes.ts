@@ -1,11 +1,11 @@
 /** A change whose outcome the store did not tell is not asked for again; one that was not done may be. */
 import assert from 'node:assert/strict'
-import type { Operation, Undone } from '../stores/operation.js'
+import type { NotConfirmed, Operation } from '../stores/operation.js'
 import type { Store } from '../stores/store.js'
 import { ADA, type Chapter, FIVES, type Open, type Trial } from './trial.js'
 
 /** The next change, which must be of this kind only, is carried out, or not, and its answer is lost. */
-function loseAnswer(trial: Trial, kind: Operation['kind'], undone: Undone): void {
+function loseAnswer(trial: Trial, kind: Operation['kind'], undone: NotConfirmed): void {
   const store: { change: Store['change'] } = trial.store
   const change = store.change.bind(store)
   store.change = async (operations, moment) => {

@@ -8,7 +8,7 @@ import { Answer } from '../../src/stores/answer.js'
 import type { Deadline } from '../../src/stores/deadlines.js'
 import type { LeaseTime } from '../../src/stores/leased/lease-time.js'
 import type { LeaseAsk, LeaseReply, LeasingStore } from '../../src/stores/leasing.js'
-import type { Changed, Operation, Undone } from '../../src/stores/operation.js'
+import type { Changed, NotConfirmed, Operation } from '../../src/stores/operation.js'
 import { type Awaitable, StoreFailure } from '../../src/stores/store.js'
 import { newTransaction, type Transaction } from '../../src/stores/transaction.js'
 
@@ -59,7 +59,7 @@ export class HandTime implements LeaseTime {
     for (const step of this.#steps) step()
   }
 
-  get isBeating(): boolean {
+  get isTicking(): boolean {
     return this.#steps.size > 0
   }
 }
@@ -120,7 +120,7 @@ export class AskedLease {
     this.answered({ granted, lease, out, answer })
   }
 
-  fail(undone: Undone): void {
+  fail(undone: NotConfirmed): void {
     this.failed(new StoreFailure('store_timeout', undone))
   }
 }

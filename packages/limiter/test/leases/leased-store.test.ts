@@ -67,12 +67,12 @@ describe('a row that is asked for often', () => {
     expect(decided.decidedAt).toBe(time.wall())
   })
 
-  it('is let go where it is asked for no more, and then nothing beats', () => {
+  it('is let go where it is asked for no more, and then nothing ticks', () => {
     const { time, inner } = openHolding(10)
     fallIdle(time)
     inner.lastLease.grant(0)
     for (let i = 0; i < 100; i++) time.pass(20)
-    expect(time.isBeating).toBe(false)
+    expect(time.isTicking).toBe(false)
   })
 })
 
@@ -265,7 +265,7 @@ describe('a flood of 200,000 subjects', () => {
     for (let user = 0; user < 200_000; user++) ask(user, WARM)
     expect(asked.size).toBe(MOST_ROWS)
     for (let i = 0; i < 100; i++) time.pass(20)
-    expect(time.isBeating).toBe(false)
+    expect(time.isTicking).toBe(false)
     ask(200_001, WARM)
     expect(asked.size).toBe(MOST_ROWS + 1)
   })

@@ -196,6 +196,6 @@ describe('when it is closed', () => {
     await store.close()
     for (let i = 0; i < 3 * WARM; i++) void decide()
     expect(inner.leases).toEqual([])
-    expect(time.isBeating).toBe(false)
+    expect(time.isTicking).toBe(false)
   })
 })

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { MemoryStore, RuleSet } from '../../src/index.js'
 import { Deadlines } from '../../src/stores/deadlines.js'
 import type { Lease, LeaseAsk, LeaseReply, LeasingStore } from '../../src/stores/leasing.js'
-import type { Undone } from '../../src/stores/operation.js'
+import type { NotConfirmed } from '../../src/stores/operation.js'
 import { readMark, ShardRules } from '../../src/stores/sharded/sharded-rule.js'
 import { ShardedStore } from '../../src/stores/sharded/sharded-store.js'
 import { StoreFailure } from '../../src/stores/store.js'
@@ -136,5 +136,5 @@ it('what was told in parts is never said to be untold, because it would be told 
     )
   fail(reports)
   fail(reports.slice(0, 1))
-  expect(failures.map(({ undone }): Undone => undone)).toEqual(['unknown', 'not_done'])
+  expect(failures.map(({ undone }): NotConfirmed => undone)).toEqual(['unknown', 'not_done'])
 })

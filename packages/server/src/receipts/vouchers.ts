@@ -7,11 +7,11 @@ import { randomBytes } from 'node:crypto'
 import type { HoldTicket, Limiter, Receipt, Units } from '@sluice/limiter'
 import {
   type DecisionRecord,
+  type NotConfirmed,
   printHold,
   printReceipt,
   readHold,
   readReceipt,
-  type Undone,
 } from '@sluice/limiter/transport'
 import { GOOD_FOR_MS, NobodyKnows, NotDone, type Once } from './once.js'
 import { Seal } from './seal.js'
@@ -179,7 +179,7 @@ export class Vouchers {
 }
 
 /** What was changed; throws where nothing was, or where that is not known. */
-function done<T>(result: T | Undone): T {
+function done<T>(result: T | NotConfirmed): T {
   if (result === 'not_done') throw new NotDone('the store cannot be asked')
   if (result === 'unknown')
     throw new NobodyKnows('the store did not answer in time; it may have been done')

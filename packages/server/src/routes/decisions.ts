@@ -11,7 +11,7 @@ import {
   type Routes,
 } from '@sluice/contract'
 import type { Request } from '@sluice/limiter'
-import type { DecisionRecord, Undone } from '@sluice/limiter/transport'
+import type { DecisionRecord, NotConfirmed } from '@sluice/limiter/transport'
 import type { Decisions } from '../decisions.js'
 import { ServiceError } from '../error-codes.js'
 import { type Body, badField } from '../http/body.js'
@@ -279,7 +279,7 @@ function refuseKey({ headers }: CallHead): void {
 }
 
 /** The result of a change. Throws `store_unavailable` where nothing was done, `outcome_unknown` where that is not known. */
-function done<T>(result: T | Undone): T {
+function done<T>(result: T | NotConfirmed): T {
   if (result === 'not_done') throw unavailable()
   if (result === 'unknown') throw outcomeUnknown()
   return result

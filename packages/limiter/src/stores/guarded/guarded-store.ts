@@ -8,7 +8,7 @@ import type { Slices } from '../../slices.js'
 import type { Answer, DegradedReason } from '../answer.js'
 import type { Timers } from '../deadlines.js'
 import type { LeaseAsk, LeaseReply, LeasingStore } from '../leasing.js'
-import type { Changed, Operation, Undone } from '../operation.js'
+import type { Changed, NotConfirmed, Operation } from '../operation.js'
 import type { DecisionCallbacks, RemoteStore } from '../remote-store.js'
 import { type Awaitable, StoreFailure } from '../store.js'
 import { type Moment, newTransaction, type Transaction } from '../transaction.js'
@@ -135,7 +135,7 @@ export class GuardedStore implements LeasingStore {
   }
 
   /**
-   * What was done without the store is changed here, and the rest there. If the node of one row is not to be asked,
+   * What was done without the store is changed in local memory, the rest in the store. If the node of one row is not to be asked,
    * nothing is changed elsewhere: what is partly done cannot be repeated. Holds are renewed and released row by row.
    */
   async change(operations: readonly Operation[], moment: Moment): Promise<Changed[]> {
@@ -239,7 +239,7 @@ function isOfHold({ kind }: Operation): boolean {
 }
 
 /** What a release came to, in both places. */
-function combined(there: Changed, here: number): number | Undone {
+function combined(there: Changed, here: number): number | NotConfirmed {
   if (typeof there === 'number') return there + here
   return here > 0 && there === 'not_done' ? here : there
 }

@@ -16,7 +16,7 @@ export class Heartbeat {
   #timer: ReturnType<typeof setInterval> | undefined
   #beatAt = Number.NEGATIVE_INFINITY
   /** Where instances are counted. */
-  #home = ''
+  #countingNode = ''
 
   constructor(store: RemoteStore, nodes: NodesHealth, instances: Instances) {
     this.#store = store
@@ -42,16 +42,17 @@ export class Heartbeat {
       this.#store.findOwners()
     }
     const isDue = performance.now() >= this.#beatAt + BEAT_MS - ASKING_MS / 2
-    if ((isDue || away.includes(this.#home)) && !this.#nodes.isBeatOut(this.#home)) void this.beat()
+    if ((isDue || away.includes(this.#countingNode)) && !this.#nodes.isBeatOut(this.#countingNode))
+      void this.beat()
     for (const { node } of this.#nodes.away)
-      if (node !== this.#home && !this.#nodes.isBeatOut(node)) this.#ask(node)
+      if (node !== this.#countingNode && !this.#nodes.isBeatOut(node)) this.#ask(node)
   }
 
   /** Says at once that this instance is there. */
   async beat(): Promise<void> {
     this.#beatAt = performance.now()
     const { node, count } = this.#store.beat(null)
-    this.#home = node
+    this.#countingNode = node
     try {
       this.#instances.saw(await count)
     } catch {

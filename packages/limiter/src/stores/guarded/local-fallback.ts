@@ -98,7 +98,7 @@ export class LocalFallback implements Store {
     const places = [...rules.keys()].filter((i) => rules[i]!.rule.failureMode === 'local')
     if (places.length === 0) return answer
     const rows = places.map((i) =>
-      dryRun ? this.#rowToAsk(rules[i]!, values[i]!) : this.#rowOf(rules[i]!, values[i]!, now),
+      dryRun ? this.#peekRow(rules[i]!, values[i]!) : this.#useRow(rules[i]!, values[i]!, now),
     )
     const seen = dryRun ? places.flatMap((i, n) => this.#seenOf(transaction, i, rows[n]!, now)) : []
     const counted = places.filter((_, n) => rows[n]!.rule !== null)
@@ -135,10 +135,10 @@ export class LocalFallback implements Store {
   }
 
   /** The row to count in, which starts with what was last seen of it. */
-  #rowOf(rule: CompiledRule, value: string, now: number): LocalRow {
+  #useRow(rule: CompiledRule, value: string, now: number): LocalRow {
     const key = rowKey(rule, value)
     const known = this.#rows.get(key)
-    const row = this.#rowToAsk(rule, value)
+    const row = this.#peekRow(rule, value)
     row.uses++
     if (row === known) return row
     if (this.#rows.size >= MOST_ROWS) this.#rows.delete(this.#rows.keys().next().value!)
@@ -149,7 +149,7 @@ export class LocalFallback implements Store {
   }
 
   /** The row as it is counted here, or would be. */
-  #rowToAsk(rule: CompiledRule, value: string): LocalRow {
+  #peekRow(rule: CompiledRule, value: string): LocalRow {
     const key = rowKey(rule, value)
     const known = this.#rows.get(key)
     if (known !== undefined && known.rule?.rule === rule.rule) return known

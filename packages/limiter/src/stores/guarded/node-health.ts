@@ -55,7 +55,7 @@ class NodeHealth {
     return this.breaker.state === 'closed' && now - this.breaker.closedAt > RAMP_MS
   }
 
-  holdsBack({ rules, values }: Transaction, now: number): boolean {
+  delays({ rules, values }: Transaction, now: number): boolean {
     const ms = now - this.breaker.closedAt
     if (ms > RAMP_MS) return false
     if (this.callsInFlight >= FIRST_CALLS * 2 ** Math.floor(ms / SPREAD_MS)) return true
@@ -120,8 +120,8 @@ export class NodesHealth {
       return 'breaker_open'
     if (nodes.some(({ breaker }) => breaker.state === 'open')) return 'breaker_open'
     const now = this.#now()
-    // Before a probe is used up.
-    if (nodes.some((node) => node.holdsBack(transaction, now))) return 'store_returning'
+    // First: a request that is delayed must not use up the probe.
+    if (nodes.some((node) => node.delays(transaction, now))) return 'store_returning'
     return this.#admits(nodes) ? null : 'breaker_open'
   }
 
@@ -155,7 +155,7 @@ export class NodesHealth {
   }
 
   ended({ node: name, isBeat, outcome, ms }: EndedCall): void {
-    // Most calls, of nodes that never had trouble.
+    // A node that never failed and was sent no heartbeat.
     if (outcome === 'answered' && !this.#nodes.has(name)) return
     if (isBeat) {
       const beaten = this.#nodes.get(name)

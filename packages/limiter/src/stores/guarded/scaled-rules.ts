@@ -1,6 +1,6 @@
 /**
- * Rules with an instance's part of their numbers. What does not come out whole is rounded by lot, the lot
- * being drawn by row and instance, so that the parts of all instances add up to the limit on average.
+ * Rules with an instance's part of their numbers. A fraction is rounded up or down by a hash of row and
+ * instance, so that the parts of all instances add up to the limit on average.
  */
 import { randomUUID } from 'node:crypto'
 import type { Limit } from '../../limits/limit.js'

@@ -1,8 +1,7 @@
 /**
- * Asking for leases, reporting what became of them, and serving those who wait meanwhile. At most one lease
- * is asked for at a time of a row, and a report is sent at most once: where nobody knows whether it was
- * heard, what was to be given back is gone, what was asked for was not granted, and what was reported stays
- * reported.
+ * Asks for leases, reports what became of them, and serves the requests that wait meanwhile. At most one lease of a row
+ * is on its way, and a report is sent at most once: if its outcome is unknown, the tokens that it gave back are gone, no
+ * lease was granted, and what it reported stays reported.
  */
 import type { LeasingStore } from '../leasing.js'
 import type { LeaseTime } from './lease-time.js'
@@ -18,7 +17,7 @@ export class LeaseTally {
   spent = 0
   returned = 0
   lost = 0
-  /** Decisions about rows that are leased: from memory, and by the store; and of the latter those that found a lease empty. */
+  /** Decisions about leased rows: from memory, by the store, and by the store although the row had a lease. */
   local = 0
   asked = 0
   empty = 0
@@ -93,9 +92,9 @@ export class LeaseCalls {
     row.waiting = []
     if (waiting.length === 0) return
     const steady = this.#time.steady()
-    const wall = this.#time.wall() - waiting.at(-1)!.aheadUs
+    const wall = this.#time.wall() - waiting.at(-1)!.clockDifferenceUs
     const missing = waiting.reduce((sum, { cost }) => sum + cost, -row.unspent)
-    if (missing > 0 && !row.isTight(steady)) this.ask(row, wall, steady, missing)
+    if (missing > 0 && !row.isPaused(steady)) this.ask(row, wall, steady, missing)
     const before = this.#tally.asked
     for (const one of waiting) {
       const isFull = this.#tally.asked - before >= ASK_AT_ONCE
@@ -103,7 +102,7 @@ export class LeaseCalls {
       one.decideAgain()
     }
     const isAsking = row.isCalling || this.#tally.asked === before
-    if (!isAsking && !row.isTight(steady)) this.ask(row, wall, steady)
+    if (!isAsking && !row.isPaused(steady)) this.ask(row, wall, steady)
   }
 
   /** Reports and drops what is held of these rows; what they are granted later is given back. */

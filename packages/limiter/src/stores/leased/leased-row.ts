@@ -14,7 +14,7 @@ import type { Terms } from './leased-rows.js'
 import { LocalRate } from './local-rate.js'
 
 /** How long nothing is asked for ahead, in milliseconds, where less was granted than was asked for. */
-const TIGHT_MS = 20
+const PAUSE_MS = 20
 /** How much time's worth of the rate is asked for: the first near the limit, the other while half is left. */
 const AHEAD_MS = 50
 const AHEAD_WITH_ROOM_MS = 100
@@ -31,7 +31,7 @@ const DENIED_ALONE_MS = 1000
 export interface Waiting {
   readonly cost: number
   /** How far this instance's wall clock is ahead of the caller's, in microseconds. */
-  readonly aheadUs: number
+  readonly clockDifferenceUs: number
   /** Its deadline has passed, so it was decided without the lease. */
   isOver: boolean
   decideAgain(): void
@@ -52,14 +52,14 @@ export class LeasedRow {
   #notAheadBefore = Number.NEGATIVE_INFINITY
   /** What the store last said of the row; null before that. */
   #seen: Answer | null = null
-  /** What others, and this instance, had leased then. */
+  /** Tokens of the row that all instances together had leased then. */
   #out = Number.POSITIVE_INFINITY
   readonly denial = new DenialMemory()
   /** The store is being asked for a lease. */
   isCalling = false
   /** Decisions that wait for the answer to that. */
   waiting: Waiting[] = []
-  /** It is looked after no more: what is granted yet is given back at once. */
+  /** It was dropped: a lease that is granted later is given back at once. */
   isLeft = false
 
   constructor(rule: CompiledRule, value: string, terms: Terms, steady: number) {
@@ -102,18 +102,18 @@ export class LeasedRow {
     return this.#held.length > 0
   }
 
-  /** Something that is held has ended: reports let go of it. */
-  hasEnded(steady: number, wall: number): boolean {
+  /** A lease has ended: the next report returns it. */
+  hasExpired(steady: number, wall: number): boolean {
     return this.#held.some((holding) => holding.isOver(steady, wall))
   }
 
   /** It is time to ask for more, ahead. */
   isLow(steady: number): boolean {
-    return this.unspent < this.#low && !this.isCalling && !this.isTight(steady)
+    return this.unspent < this.#low && !this.isCalling && !this.isPaused(steady)
   }
 
   /** Less was granted than was asked for, a moment ago. */
-  isTight(steady: number): boolean {
+  isPaused(steady: number): boolean {
     return steady < this.#notAheadBefore
   }
 
@@ -135,8 +135,8 @@ export class LeasedRow {
   }
 
   /** Computes the rate; false once the row is asked for too rarely to be kept. */
-  beat(steady: number): boolean {
-    this.#rate.beat(steady)
+  tick(steady: number): boolean {
+    this.#rate.tick(steady)
     this.#low = this.want(steady) / 2
     const isWanted = this.#rate.average * AHEAD_MS >= LEAST_WANTED / 8
     return isWanted || this.isCalling || this.hasHoldings
@@ -185,7 +185,7 @@ export class LeasedRow {
   /** Takes a grant over. */
   granted(reply: LeaseReply, wanted: number, sentAt: SentAt, steady: number): void {
     this.see(reply)
-    if (reply.granted < wanted) this.#notAheadBefore = steady + TIGHT_MS
+    if (reply.granted < wanted) this.#notAheadBefore = steady + PAUSE_MS
     if (reply.granted === 0) return
     if (!this.#held.some((holding) => holding.add(reply, sentAt)))
       this.#held.push(new Holding(reply, sentAt))
@@ -198,7 +198,7 @@ export class LeasedRow {
 
   /** Nothing is asked for ahead for a while. */
   pause(steady: number): void {
-    this.#notAheadBefore = steady + TIGHT_MS
+    this.#notAheadBefore = steady + PAUSE_MS
   }
 
   /** Gives up what is held: so many. */

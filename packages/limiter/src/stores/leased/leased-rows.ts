@@ -17,7 +17,7 @@ const COUNTED_MS = 100
 const MOST_ROWS = 20_000
 const MOST_COUNTED = 50_000
 
-/** What rules have that nobody asks for often: there may be a hundred thousand. */
+/** Shared by all rules without leased rows: there may be a hundred thousand. */
 const NO_ROWS: ReadonlyMap<string, LeasedRow> = new Map()
 const NO_COUNTS: ReadonlyMap<string, number> = new Map()
 
@@ -65,7 +65,7 @@ export class LeasedRows {
     return this.#of(rule).terms !== null
   }
 
-  /** The row if it is looked after, which it may be from now on; one more has asked for it. */
+  /** Counts a request for the row. Null if it is not leased; the fourth within 100 ms makes it so. */
   find(rule: CompiledRule, value: string, time: LeaseTime): LeasedRow | null {
     const known = this.#of(rule)
     if (known.terms === null) return null
@@ -104,13 +104,13 @@ export class LeasedRows {
   }
 
   /** Looks at every row; those that are asked for no more are let go. */
-  beat(steady: number, look: (row: LeasedRow) => void): void {
+  tick(steady: number, look: (row: LeasedRow) => void): void {
     const isOver = steady - this.#countedFrom >= COUNTED_MS
     this.held = 0
     for (const known of this.#active) {
       if (isOver) known.counts = NO_COUNTS
       for (const [value, row] of known.rows) {
-        if (row.beat(steady)) {
+        if (row.tick(steady)) {
           look(row)
           if (row.hasHoldings) this.held++
         } else {
@@ -153,7 +153,7 @@ export class LeasedRows {
   }
 }
 
-/** Below this a lease is no larger than one: everything is asked for. */
+/** Limits with a smaller burst are not leased: a lease would be no larger than one token. */
 const LEAST_BURST = 16
 /** A log's lease lasts for a hundredth of its window: shorter ones are over before they are of use. */
 const SHORTEST_LOG_US = 10_000_000

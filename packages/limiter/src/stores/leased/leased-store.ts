@@ -1,16 +1,15 @@
 /**
- * A store that decides from memory. For rows that are asked for often it holds tokens which the store below
- * has granted ahead of time, and spends them without asking; the sum over all instances never exceeds the
- * limit, because what is leased counts as taken until it is reported (algorithms/leases.ts). Everything
- * else is passed on.
+ * A store that decides from memory. For rows that are requested often it holds tokens that the store below has
+ * granted ahead of time, and spends them without a call. The sum over all instances never exceeds the limit, because
+ * leased tokens count as used until they are reported (algorithms/leases.ts). Everything else is passed on.
  *
  * What holds here:
  * - Both clocks are read in the turn that spends; a lease that has ended by either is not spent.
- * - A report is sent at most once. If nobody knows whether it was heard, what was to be given back is gone,
- *   what was asked for was not granted, and what was reported stays reported.
- * - At most one lease is asked for at a time of a row. Those who find nothing to spend meanwhile wait for
- *   its answer, and for the next one if that was not enough, until the deadline that they would have had
- *   anyway. Near the limit a call's worth of them asks for itself, and a no answers the others.
+ * - A report is sent at most once. If its outcome is unknown, the tokens that it gave back are gone, no lease was
+ *   granted, and what it reported stays reported.
+ * - At most one lease of a row is on its way. Requests that find no tokens meanwhile wait for it, and for the next
+ *   one if it was too small, at most until their deadline. Near the limit up to 64 waiting requests are sent to the
+ *   store themselves; the first denial then answers the rest.
  */
 import type { CompiledRule } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
@@ -25,10 +24,10 @@ import { LeaseCalls, LeaseTally } from './lease-calls.js'
 import type { LeaseTime } from './lease-time.js'
 import type { LeasedRow, Waiting } from './leased-row.js'
 import { LeasedRows } from './leased-rows.js'
-import { type RowShare, spendAll, untakeAll, writeDryRun, writeShares } from './partial-leases.js'
+import { type KnownRow, spendAll, untakeAll, writeDryRun, writeShares } from './partial-leases.js'
 
 /** How often rates are computed and what is not needed is given back, in milliseconds. */
-const BEAT_MS = 20
+const TICK_MS = 20
 
 export interface LeasedStoreParts {
   readonly inner: LeasingStore
@@ -39,8 +38,11 @@ export interface LeasedStoreParts {
   readonly mostDeniedMs: number
 }
 
-/** A request is decided for the first time, after it has waited for a lease, or at its deadline: then it waits no more. */
-type Attempt = 'first' | 'again' | 'last'
+/**
+ * A request is decided for the first time, again after it has waited for a lease, or at its deadline: then it waits no
+ * more, and the store below answers by failure mode, because there is no time left for a call.
+ */
+type Attempt = 'first' | 'again' | 'at_deadline'
 
 export class LeasedStore implements Store {
   readonly isSync = false
@@ -50,7 +52,7 @@ export class LeasedStore implements Store {
   readonly #mostDeniedMs: number
   readonly #rows: LeasedRows
   readonly #calls: LeaseCalls
-  #stopBeat: (() => void) | null = null
+  #stopTicking: (() => void) | null = null
   #isClosed = false
 
   constructor({ inner, time, leasedByDefault, mostDeniedMs }: LeasedStoreParts) {
@@ -102,7 +104,7 @@ export class LeasedStore implements Store {
       row.denial.write(answer, 0)
       return answer
     }
-    if (row.isCalling && attempt !== 'last') return this.#wait(row, transaction, cost, wall)
+    if (row.isCalling && attempt !== 'at_deadline') return this.#wait(row, transaction, cost, wall)
     return this.#askOne(transaction, row, isFirst, { steady, wall })
   }
 
@@ -117,7 +119,7 @@ export class LeasedStore implements Store {
     this.#noteAsked(row.hasHoldings)
     this.#calls.giveBack(row, row.unspent, steady, wall)
     const answer = this.#inner.decide(transaction)
-    if (isFirst && !row.isCalling && !row.isTight(steady)) this.#calls.ask(row, wall, steady)
+    if (isFirst && !row.isCalling && !row.isPaused(steady)) this.#calls.ask(row, wall, steady)
     const answered = (later: Answer) => {
       row.decided(transaction.cost, later, 0, askedAt, this.#mostDeniedMs)
       return later
@@ -138,26 +140,26 @@ export class LeasedStore implements Store {
       const answer = this.#spendHeld(transaction, rows, steady, wall)
       if (answer !== null) return answer
     }
-    const shares = rows.map((row, i): RowShare => {
+    const shares = rows.map((row, i): KnownRow => {
       const cost = costOf(transaction, i)
       if (row === null) return { row, holding: null, isDenied: false }
       const holding = row.take(cost, steady, wall)
       return { row, holding, isDenied: holding === null && row.denial.holds(cost, steady, wall) }
     })
     if (dryRun) untakeAll(transaction, shares)
-    const asked = [...rules.keys()].filter((i) => shares[i]!.holding === null)
-    if (asked.every((i) => shares[i]!.isDenied)) {
+    const missing = [...rules.keys()].filter((i) => shares[i]!.holding === null)
+    if (missing.every((i) => shares[i]!.isDenied)) {
       this.tally.local++
-      const allowed = asked.every((i) => rules[i]!.shadow)
+      const allowed = missing.every((i) => rules[i]!.shadow)
       const answer = Answer.open(transaction, this.#time.storeTime(wall), allowed)
       return this.#conclude(answer, shares, null)
     }
-    const busy = asked.find((i) => shares[i]!.row?.isCalling === true)
-    if (busy !== undefined && attempt !== 'last' && !dryRun) {
+    const busy = missing.find((i) => shares[i]!.row?.isCalling === true)
+    if (busy !== undefined && attempt !== 'at_deadline' && !dryRun) {
       untakeAll(transaction, shares)
       return this.#wait(shares[busy]!.row!, transaction, costOf(transaction, busy), wall)
     }
-    return this.#askRest(transaction, shares, asked, wall)
+    return this.#askRest(transaction, shares, missing, wall)
   }
 
   /** All of it is held: most requests. Null, and nothing is taken, where that is not so. */
@@ -195,25 +197,25 @@ export class LeasedStore implements Store {
   /** Asks the store about the rules, by their places, that nothing is held for. */
   #askRest(
     transaction: Transaction,
-    shares: readonly RowShare[],
-    asked: readonly number[],
+    shares: readonly KnownRow[],
+    missing: readonly number[],
     wall: number,
   ): Awaitable<Answer> {
     const { dryRun } = transaction
     const steady = this.#time.steady()
-    const rows = asked.flatMap((i) => shares[i]!.row ?? [])
+    const rows = missing.flatMap((i) => shares[i]!.row ?? [])
     if (!dryRun) {
       this.#noteAsked(rows.some((row) => row.hasHoldings))
       for (const row of rows) this.#calls.giveBack(row, row.unspent, steady, wall)
     }
-    const isWhole = asked.length === shares.length
-    const answer = this.#inner.decide(isWhole ? transaction : partOf(transaction, asked))
+    const isWhole = missing.length === shares.length
+    const answer = this.#inner.decide(isWhole ? transaction : partOf(transaction, missing))
     if (!dryRun)
       for (const row of rows)
-        if (!row.isCalling && !row.isTight(steady)) this.#calls.ask(row, wall, steady)
+        if (!row.isCalling && !row.isPaused(steady)) this.#calls.ask(row, wall, steady)
     const heard = (rest: Answer): Answer => {
       let first = 0
-      for (const i of asked) {
+      for (const i of missing) {
         const cost = costOf(transaction, i)
         shares[i]!.row?.decided(cost, rest, first, { steady, wall }, this.#mostDeniedMs)
         first += transaction.rules[i]!.limits.length
@@ -231,7 +233,7 @@ export class LeasedStore implements Store {
   }
 
   /** Writes the answer about all rules; it says already whether the request is allowed. */
-  #conclude(answer: Answer, shares: readonly RowShare[], rest: Answer | null): Answer {
+  #conclude(answer: Answer, shares: readonly KnownRow[], rest: Answer | null): Answer {
     const { transaction } = answer
     if (transaction.dryRun) writeDryRun(answer, shares, rest)
     else {
@@ -245,24 +247,24 @@ export class LeasedStore implements Store {
   /** Decides again when the row's lease is there, at the latest at the request's deadline. */
   #wait(row: LeasedRow, transaction: Transaction, cost: number, wall: number): Promise<Answer> {
     // The caller's clock may be another than this one; both go on.
-    const aheadUs = this.#time.wall() - wall
+    const clockDifferenceUs = this.#time.wall() - wall
     return new Promise((resolve, reject) => {
       const decide = (attempt: Attempt) => {
         try {
-          resolve(this.#decide(transaction, this.#time.wall() - aheadUs, attempt))
+          resolve(this.#decide(transaction, this.#time.wall() - clockDifferenceUs, attempt))
         } catch (error) {
           reject(error)
         }
       }
       const deadline = this.#time.deadline(transaction.deadline, () => {
         waiting.isOver = true
-        decide('last')
+        decide('at_deadline')
       })
       const decideAgain = () => {
         deadline.meet()
         decide('again')
       }
-      const waiting: Waiting = { cost, aheadUs, isOver: false, decideAgain }
+      const waiting: Waiting = { cost, clockDifferenceUs, isOver: false, decideAgain }
       row.waiting.push(waiting)
     })
   }
@@ -276,22 +278,22 @@ export class LeasedStore implements Store {
   #rowOf(rule: CompiledRule, value: string): LeasedRow | null {
     if (this.#isClosed) return null
     const row = this.#rows.find(rule, value, this.#time)
-    if (this.#stopBeat === null && this.#rows.isLeasable(rule))
-      this.#stopBeat = this.#time.every(BEAT_MS, () => this.#beat())
+    if (this.#stopTicking === null && this.#rows.isLeasable(rule))
+      this.#stopTicking = this.#time.every(TICK_MS, () => this.#tick())
     return row
   }
 
-  #beat(): void {
+  #tick(): void {
     const [steady, wall] = [this.#time.steady(), this.#time.wall()]
-    this.#rows.beat(steady, (row) => {
+    this.#rows.tick(steady, (row) => {
       if (row.isCalling) return
       const back = row.excess(steady)
-      if (back > 0 || row.hasEnded(steady, wall)) this.#calls.call(row, 0, back, steady, wall)
+      if (back > 0 || row.hasExpired(steady, wall)) this.#calls.call(row, 0, back, steady, wall)
     })
     this.tally.rows = this.#rows.held
     if (!this.#rows.isIdle) return
-    this.#stopBeat?.()
-    this.#stopBeat = null
+    this.#stopTicking?.()
+    this.#stopTicking = null
   }
 
   *use(rules: RuleSet): Slices<void> {
@@ -303,7 +305,7 @@ export class LeasedStore implements Store {
   /** What is held is given back, also what is just being granted; heard or not, within the deadline of a call. */
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#stopBeat?.()
+    this.#stopTicking?.()
     this.#calls.leave(this.#rows.removeAll())
     await this.#calls.settled()
     await this.#inner.close()

@@ -1,4 +1,4 @@
-/** How fast a row is asked for here: averaged over 100 ms, and told at once where it rises. */
+/** How fast a row is requested here: averaged over 100 ms. A rise is seen at once. */
 
 /** Over which it is averaged, in milliseconds. */
 const AVERAGED_MS = 100
@@ -11,7 +11,7 @@ export class LocalRate {
   #countedFrom: number
   /** A millisecond; NaN until it was computed for the first time. */
   #average = Number.NaN
-  /** When anything was last asked for, as far as beats tell. */
+  /** When anything was last asked for, as far as ticks tell. */
   #busyAt: number
 
   constructor(steady: number) {
@@ -23,8 +23,8 @@ export class LocalRate {
     this.#count += cost
   }
 
-  /** Reckons it; at every beat. */
-  beat(steady: number): void {
+  /** Computes the average; called at every tick. */
+  tick(steady: number): void {
     if (this.#count > 0) this.#busyAt = steady
     const elapsed = steady - this.#countedFrom
     if (elapsed <= 0) return

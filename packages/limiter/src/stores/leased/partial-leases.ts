@@ -6,7 +6,7 @@ import type { Holding } from './holding.js'
 import { type LeasedRow, leftWith } from './leased-row.js'
 
 /** What is known of one rule's row before the store is asked. */
-export interface RowShare {
+export interface KnownRow {
   /** Null: it is not leased. */
   readonly row: LeasedRow | null
   /** Where the request's cost was taken from. */
@@ -16,13 +16,13 @@ export interface RowShare {
 }
 
 /** Puts back what was taken out of holdings. */
-export function untakeAll(transaction: Transaction, shares: readonly RowShare[]): void {
+export function untakeAll(transaction: Transaction, shares: readonly KnownRow[]): void {
   for (const [i, { row, holding }] of shares.entries())
     if (holding !== null) row!.untake(holding, costOf(transaction, i))
 }
 
 /** What was taken out of holdings is spent; how much that is. */
-export function spendAll(transaction: Transaction, shares: readonly RowShare[]): number {
+export function spendAll(transaction: Transaction, shares: readonly KnownRow[]): number {
   let spent = 0
   for (const [i, { holding }] of shares.entries()) {
     if (holding === null) continue
@@ -36,7 +36,7 @@ export function spendAll(transaction: Transaction, shares: readonly RowShare[]):
 /** Writes the limits of all rules; `rest` is the store's answer for those that nothing is held for, null if it was not asked. */
 export function writeShares(
   answer: Answer,
-  shares: readonly RowShare[],
+  shares: readonly KnownRow[],
   rest: Answer | null,
 ): void {
   let [first, from] = [0, 0]
@@ -55,7 +55,7 @@ export function writeShares(
 /** The same of a dry run, for which nothing is taken. Held tokens count as available: a request would give them back first. */
 export function writeDryRun(
   answer: Answer,
-  shares: readonly RowShare[],
+  shares: readonly KnownRow[],
   rest: Answer | null,
 ): void {
   writeShares(answer, shares, rest)

@@ -8,29 +8,29 @@ export interface Arguments {
 }
 
 /** What can be written into a call. */
-export interface Written {
+export interface Writable {
   pushKeys(keys: string[]): void
   write(out: ArgumentWriter): void
   /** Its rule, if it takes one token of it and asks for nothing else; most do. */
-  readonly plainRule: RuleLayout | null
+  readonly simpleRule: RuleLayout | null
   /** Whether it asks for the same as another, of another subject. */
-  asksTheSame(other: Written): boolean
+  asksTheSame(other: Writable): boolean
 }
 
 /** `scriptTime`: 0, or the time to decide by. `packed` gives a rule's numbers. */
 export function argumentsOf(
-  operations: readonly Written[],
+  operations: readonly Writable[],
   scriptTime: number,
   packed: (layout: RuleLayout) => Buffer,
 ): Arguments {
   const keys: string[] = []
   for (const operation of operations) operation.pushKeys(keys)
-  const [first] = operations as [Written]
-  const layout = first.plainRule
+  const [first] = operations as [Writable]
+  const layout = first.simpleRule
   if (scriptTime === 0 && layout !== null && areTheSame(operations))
     return { keys, args: [plainStream(operations.length), packed(layout), layout.names] }
   const writer = new ArgumentWriter(scriptTime)
-  let before: Written | null = null
+  let before: Writable | null = null
   for (const operation of operations) {
     if (before !== null && before.asksTheSame(operation)) writer.repeat()
     else operation.write(writer)
@@ -39,8 +39,8 @@ export function argumentsOf(
   return { keys, args: writer.finish(packed) }
 }
 
-function areTheSame(operations: readonly Written[]): boolean {
-  const [first] = operations as [Written]
+function areTheSame(operations: readonly Writable[]): boolean {
+  const [first] = operations as [Writable]
   for (let i = 1; i < operations.length; i++) if (!first.asksTheSame(operations[i]!)) return false
   return true
 }

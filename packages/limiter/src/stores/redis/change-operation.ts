@@ -45,7 +45,7 @@ export interface Change {
 }
 
 /** What the script says of it: the letter, a number for each item or one for the row, a record. */
-export interface Said {
+export interface ScriptAnswer {
   readonly letter: string
   readonly numbers: readonly number[]
   readonly record: Buffer | null
@@ -55,13 +55,13 @@ export class ChangeOperation extends ScriptOperation {
   readonly keys: readonly string[]
   readonly layouts: readonly RuleLayout[]
   readonly #change: Change
-  readonly #resolve: (said: Said) => void
+  readonly #resolve: (said: ScriptAnswer) => void
   readonly #reject: (failure: StoreFailure) => void
 
   constructor(
     change: Change,
     { now, deadline }: Moment,
-    resolve: (said: Said) => void,
+    resolve: (said: ScriptAnswer) => void,
     reject: (failure: StoreFailure) => void,
   ) {
     super(change.slot, now, deadline)

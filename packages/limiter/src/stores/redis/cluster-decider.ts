@@ -2,8 +2,9 @@
  * Deciding in a cluster: one call where all rows are in one slot, else one for each slot and, in a slot that is on
  * the move, for each row.
  *
- * Each slot takes for real; if one denies, what the others took is given back, once. Every request that is admitted
- * is charged in full in each limit, and giving back never adds more than was taken, so limits are never exceeded. A crash in between costs what was taken until it is refilled.
+ * Rows are charged in each slot at once, not reserved. If one slot denies, what the others took is given back, once. An
+ * admitted request is charged in full in each limit, and giving back never adds more than was taken, so limits are never
+ * exceeded. After a crash in between, what was taken is missing until it is refilled.
  *
  * Slots are asked at once while every limit has room; near the limit one after the other in the order of their
  * numbers, so that requests do not deny each other for ever.
@@ -12,9 +13,9 @@ import { randomUUID } from 'node:crypto'
 import { BUCKET, CONCURRENCY } from '../../algorithms/limit-numbers.js'
 import { span, spanned } from '../../algorithms/token-time.js'
 import { Answer, type AnsweredLimit } from '../answer.js'
-import { IdempotencyConflict, IdempotencyInProgress, undoneBy } from '../store.js'
+import { IdempotencyConflict, IdempotencyInProgress, notConfirmedBy } from '../store.js'
 import { costOf, partOf, type Transaction, withParts } from '../transaction.js'
-import type { Said } from './change-operation.js'
+import type { ScriptAnswer } from './change-operation.js'
 import type { Addresses } from './keys.js'
 import { fingerprintOf, type Records, recordBody } from './records.js'
 import { CLAIM, CONFIRM, UNCLAIM } from './script-codes.js'
@@ -22,7 +23,7 @@ import { CLAIM, CONFIRM, UNCLAIM } from './script-codes.js'
 /** How long an answer can be replayed, in milliseconds. */
 const RECORD_MS = 300_000
 /** With less than this part left, slots are asked one after the other. */
-const TIGHT = 0.1
+const NEAR_LIMIT = 0.1
 
 export interface ClusterParts extends Slots {
   readonly addresses: Addresses
@@ -32,7 +33,7 @@ export interface ClusterParts extends Slots {
   /** Decides a transaction of one slot. */
   readonly ofOneSlot: (transaction: Transaction, slot: number) => Promise<Answer>
   /** What the record of that key says. */
-  readonly record: (change: RecordChange, transaction: Transaction) => Promise<Said>
+  readonly record: (change: RecordChange, transaction: Transaction) => Promise<ScriptAnswer>
   readonly isMoving: (slot: number) => boolean
   /** The smallest part that any limit of the rule's row had left; 1 if nobody knows. */
   readonly leftOf: (transaction: Transaction, rule: number) => number
@@ -80,8 +81,8 @@ export class ClusterDecider {
 
   #decideBySlot(transaction: Transaction, parts: readonly SlotPart[]): Promise<Answer> {
     const { leftOf } = this.#parts
-    const isTight = transaction.rules.some((_, i) => leftOf(transaction, i) <= TIGHT)
-    return combineSlotAnswers(this.#parts, transaction, parts, isTight)
+    const isNearLimit = transaction.rules.some((_, i) => leftOf(transaction, i) <= NEAR_LIMIT)
+    return combineSlotAnswers(this.#parts, transaction, parts, isNearLimit)
   }
 
   /** Claims the key in its home slot, takes, and answers only once that is confirmed there. */
@@ -89,30 +90,30 @@ export class ClusterDecider {
     const { addresses, records, deadlineMs, giveBack } = this.#parts
     const idempotency = transaction.idempotency!
     const key = addresses.recordKey(idempotency)
-    const ask = this.#recordOf(transaction, key)
-    const replayIn = ({ letter, record }: Said): Answer | null => {
+    const askRecord = this.#recordOf(transaction, key)
+    const replayIn = ({ letter, record }: ScriptAnswer): Answer | null => {
       if (letter === 'c') throw new IdempotencyConflict()
       if (letter === 'p') throw new IdempotencyInProgress()
       return record === null ? null : records.replay(key, idempotency, record)
     }
-    const known = replayIn(await ask(CLAIM, 2 * deadlineMs, ''))
+    const known = replayIn(await askRecord(CLAIM, 2 * deadlineMs, ''))
     if (known !== null) return known
     let answer: Answer | null = null
     try {
       answer = await this.#decideBySlot(transaction, parts)
     } finally {
-      if (answer?.allowed !== true) ask(UNCLAIM, 0, '').catch(() => {})
+      if (answer?.allowed !== true) askRecord(UNCLAIM, 0, '').catch(() => {})
     }
     if (!answer.allowed) return answer
-    let confirmed: Said
+    let confirmed: ScriptAnswer
     try {
-      confirmed = await ask(CONFIRM, RECORD_MS, recordBody(answer))
+      confirmed = await askRecord(CONFIRM, RECORD_MS, recordBody(answer))
     } catch (failure) {
       // A record that may be there will be replayed, and must not say that something was taken which was not.
-      if (undoneBy(failure) === 'unknown') records.noteOwn(key, answer)
+      if (notConfirmedBy(failure) === 'unknown') records.noteOwn(key, answer)
       else {
         giveBack(answer)
-        ask(UNCLAIM, 0, '').catch(() => {})
+        askRecord(UNCLAIM, 0, '').catch(() => {})
       }
       throw failure
     }
@@ -127,13 +128,13 @@ export class ClusterDecider {
     }
   }
 
-  /** Asks the home slot about the record. */
+  /** What asks the record's slot about it. */
   #recordOf(transaction: Transaction, key: string) {
     const { addresses, record } = this.#parts
     const owner = randomUUID()
     const slot = addresses.slotOfRecord(transaction.idempotency!)
     const fingerprint = fingerprintOf(transaction.idempotency!)
-    return (code: number, lifeMs: number, body: Buffer | string): Promise<Said> => {
+    return (code: number, lifeMs: number, body: Buffer | string): Promise<ScriptAnswer> => {
       const texts = [owner, String(lifeMs), fingerprint, body]
       return record({ code, slot, key, texts }, transaction)
     }
@@ -157,10 +158,12 @@ async function combineSlotAnswers(
   slots: Slots,
   transaction: Transaction,
   parts: readonly SlotPart[],
-  isTight: boolean,
+  isNearLimit: boolean,
 ): Promise<Answer> {
-  const asked = parts.map(({ rules }) => partOf(transaction, rules))
-  const answers = isTight ? await oneByOne(slots, asked) : await allAtOnce(slots, asked)
+  const partsToAsk = parts.map(({ rules }) => partOf(transaction, rules))
+  const answers = isNearLimit
+    ? await oneByOne(slots, partsToAsk)
+    : await allAtOnce(slots, partsToAsk)
   const allowed = answers.every((answer) => answer.allowed)
   const decidedAt = Math.max(...answers.map((answer) => answer.decidedAt))
   const whole = Answer.open(transaction, decidedAt, allowed)
@@ -176,8 +179,8 @@ async function combineSlotAnswers(
   return whole
 }
 
-async function allAtOnce(slots: Slots, asked: readonly Transaction[]): Promise<Answer[]> {
-  const settled = await Promise.allSettled(asked.map((part) => slots.ask(part)))
+async function allAtOnce(slots: Slots, partsToAsk: readonly Transaction[]): Promise<Answer[]> {
+  const settled = await Promise.allSettled(partsToAsk.map((part) => slots.ask(part)))
   const answers = settled.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   const failed = settled.find((result) => result.status === 'rejected')
   if (failed === undefined) return answers
@@ -185,11 +188,11 @@ async function allAtOnce(slots: Slots, asked: readonly Transaction[]): Promise<A
   throw failed.reason
 }
 
-/** After a no the others are only asked what is left. */
-async function oneByOne(slots: Slots, asked: readonly Transaction[]): Promise<Answer[]> {
+/** After a denial the other slots are asked as a dry run. */
+async function oneByOne(slots: Slots, partsToAsk: readonly Transaction[]): Promise<Answer[]> {
   const answers: Answer[] = []
   try {
-    for (const part of asked) {
+    for (const part of partsToAsk) {
       const isDenied = answers.some(({ allowed }) => !allowed)
       answers.push(await slots.ask(isDenied ? withParts(part, { dryRun: true }) : part))
     }

@@ -10,7 +10,7 @@ import type { LastSeenRows } from '../last-seen-rows.js'
 import type { DecisionCallbacks } from '../remote-store.js'
 import { IdempotencyConflict, IdempotencyInProgress, StoreFailure } from '../store.js'
 import { costOf, type Transaction } from '../transaction.js'
-import type { ArgumentWriter, Written } from './arguments.js'
+import type { ArgumentWriter, Writable } from './arguments.js'
 import type { Addresses } from './keys.js'
 import { describeTransaction, fingerprintOf, type Records } from './records.js'
 import type { RuleLayout } from './rule-layout.js'
@@ -84,7 +84,7 @@ export class DecideOperation extends ScriptOperation {
     for (let i = 0; i < this.layouts.length; i++) {
       const layout = this.layouts[i]!
       weight += 1 / 8
-      if (layout.besides.length === 0) continue
+      if (layout.sideKeys.length === 0) continue
       weight += layout.longestLog / 512
       if (this.#transaction.holdId !== '') weight += costOf(this.#transaction, i) / 16
     }
@@ -99,13 +99,13 @@ export class DecideOperation extends ScriptOperation {
       this.pushRow(keys, addresses.rowKey(rules[i]!.family, values[i]!), this.layouts[i]!)
   }
 
-  override get plainRule(): RuleLayout | null {
+  override get simpleRule(): RuleLayout | null {
     const { cost, costs, dryRun, holdId } = this.#transaction
     if (this.layouts.length > 1 || cost !== 1 || costs !== null || dryRun) return null
     return holdId === '' && this.#recordKey === null ? this.layouts[0]! : null
   }
 
-  override asksTheSame(other: Written): boolean {
+  override asksTheSame(other: Writable): boolean {
     if (!(other instanceof DecideOperation)) return false
     const [x, y] = [this.#transaction, other.#transaction]
     if (x.cost !== y.cost || x.dryRun !== y.dryRun || x.costs !== null || y.costs !== null)

@@ -80,7 +80,7 @@ export class Addresses {
     return this.#layouts.get(rule) ?? this.#layouts.set(rule, RuleLayout.of(rule))
   }
 
-  /** These rules are in force: layouts of others are forgotten. Those of shards are made again when they are asked for. */
+  /** These rules are in force: layouts of others are forgotten. Those of shards are forgotten too, and made anew when needed. */
   use({ namespace, families }: RuleSet): void {
     this.#layouts.deleteWhere(
       ({ family }) => family.namespace === namespace && families.get(family.name) !== family,

@@ -4,14 +4,14 @@
  */
 import type { Timers } from '../deadlines.js'
 import { StoreFailure } from '../store.js'
-import { isMoving, type ScriptCalls, type Unanswered } from './script-calls.js'
+import { isMoving, type ScriptCalls, type UnansweredHandler } from './script-calls.js'
 import { MOST_IN_A_CALL, type ScriptOperation } from './script-operation.js'
 
 /** How long the rows of a slot that is on the move are asked for one by one. */
 const MOVING_MS = 1000
 /** Before a slot that is on the move is asked again. */
 const MOVING_PAUSE_MS = 10
-/** How often other calendar bounds may be needed. */
+/** How often an operation is sent with other calendar bounds. */
 const MOST_ASKS = 3
 /** Slots on the move that are remembered. */
 const MOST_MOVING = 1000
@@ -21,7 +21,7 @@ interface Batch {
   weight: number
 }
 
-export class OperationQueue implements Unanswered {
+export class OperationQueue implements UnansweredHandler {
   readonly #calls: ScriptCalls
   readonly #timers: Timers
   /** Creates the keys of an operation one by one. */
@@ -87,7 +87,7 @@ export class OperationQueue implements Unanswered {
   }
 
   again(operation: ScriptOperation): void {
-    if (operation.asks++ < MOST_ASKS) this.push(operation)
+    if (operation.boundsAttempts++ < MOST_ASKS) this.push(operation)
     else operation.fail(new StoreFailure('store_refused', 'not_done'))
   }
 
@@ -101,14 +101,14 @@ export class OperationQueue implements Unanswered {
     }
   }
 
-  /** The slot is on the move and nothing was done: asks again with fewer keys, or a little later. */
+  /** The slot is on the move and nothing was done: boundsAttempts again with fewer keys, or a little later. */
   #askMoving(operation: ScriptOperation, wasInBatch: boolean): void {
     const again = () => this.#send([operation])
     if (wasInBatch) return again()
     if (operation.askRowByRow()) return
-    const hasBesides = operation.layouts.some(({ besides }) => besides.length > 0)
-    if (operation.keys.length === 1 && hasBesides && !operation.isCreated) {
-      // Once all of its keys are there, they are all where the slot moves to.
+    const hasSideKeys = operation.layouts.some(({ sideKeys }) => sideKeys.length > 0)
+    if (operation.keys.length === 1 && hasSideKeys && !operation.isCreated) {
+      // Once every key exists, no command is refused for keys in two places.
       operation.isCreated = true
       this.#create(operation).then(again, again)
     } else setTimeout(again, MOVING_PAUSE_MS)

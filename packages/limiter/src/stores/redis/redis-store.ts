@@ -13,9 +13,15 @@ import type { LastSeenRows } from '../last-seen-rows.js'
 import type { LeaseAsk, LeaseReply } from '../leasing.js'
 import { type Changed, givingBack, type Operation } from '../operation.js'
 import type { Beat, DecisionCallbacks, HearCalls, RemoteStore } from '../remote-store.js'
-import { type StoreFailure, undoneBy } from '../store.js'
+import { notConfirmedBy, type StoreFailure } from '../store.js'
 import type { Moment, Transaction } from '../transaction.js'
-import { type Change, ChangeOperation, changeOf, grouped, type Said } from './change-operation.js'
+import {
+  type Change,
+  ChangeOperation,
+  changeOf,
+  grouped,
+  type ScriptAnswer,
+} from './change-operation.js'
 import { ClusterDecider } from './cluster-decider.js'
 import { type DecideNeeds, DecideOperation, type RareCases } from './decide-operation.js'
 import { Addresses, type Keys } from './keys.js'
@@ -153,14 +159,14 @@ export class RedisStore implements RemoteStore {
           const { numbers } = await this.#change(changeOf(group, this.#addresses), moment)
           return group.map((_, i) => numbers[i]!)
         } catch (error) {
-          return group.map(() => undoneBy(error))
+          return group.map(() => notConfirmedBy(error))
         }
       }),
     )
     return said.flat()
   }
 
-  #change(change: Change, moment: Moment): Promise<Said> {
+  #change(change: Change, moment: Moment): Promise<ScriptAnswer> {
     return new Promise((resolve, reject) =>
       this.#queue.push(new ChangeOperation(change, moment, resolve, reject)),
     )
@@ -175,13 +181,13 @@ export class RedisStore implements RemoteStore {
     this.#queue.push(new LeaseOperation(ask, this.#addresses, lastSeen, answered, failed))
   }
 
-  /** The row and what it keeps beside, each by a call of its own. */
+  /** The row and what it keeps sideKey, each by a call of its own. */
   #create({ keys, layouts, slot, now, deadline }: ScriptOperation): Promise<unknown> {
     const [[row], [layout]] = [keys, layouts]
     if (row === undefined || layout === undefined) return Promise.resolve()
     const all = [
       { key: row, kind: '' },
-      ...layout.besides.map((beside) => ({ key: `${row}:${beside}`, kind: beside[0]! })),
+      ...layout.sideKeys.map((sideKey) => ({ key: `${row}:${sideKey}`, kind: sideKey[0]! })),
     ]
     return Promise.all(
       all.map(({ key, kind }) => {

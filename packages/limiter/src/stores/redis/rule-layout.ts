@@ -25,9 +25,9 @@ export class RuleLayout {
   /** The text that a row of this rule starts with. */
   readonly names: string
   /** Nothing but buckets: the script answers with the row, and the answer is computed here. */
-  readonly isPlain: boolean
+  readonly hasOnlyBuckets: boolean
   /** Names of the columns that keep something beside. */
-  readonly besides: readonly string[]
+  readonly sideKeys: readonly string[]
   /** Of a plain row: where each limit's TAT is, in bytes, and where its sums of refunds are. */
   readonly tatAt: readonly number[]
   readonly sumsAt: number
@@ -39,7 +39,7 @@ export class RuleLayout {
   #packed: Buffer | null = null
   #bounds: readonly number[][] = []
   /** The numbers were packed before the store's clock was known. */
-  #isEarly = true
+  #packedWithoutClock = true
 
   constructor(family: Family, limits: readonly CompiledLimit[], shadow: boolean) {
     this.family = family
@@ -47,8 +47,8 @@ export class RuleLayout {
     this.#shadow = shadow
     const names = limits.map(columnOf)
     this.names = `1${names.map((name, i) => withAmount(name, limits[i]!.numbers)).join(',')};`
-    this.isPlain = limits.every(({ numbers }) => numbers.kind === BUCKET)
-    this.besides = names.filter((_, i) => limits[i]!.numbers.kind >= SLIDING_LOG)
+    this.hasOnlyBuckets = limits.every(({ numbers }) => numbers.kind === BUCKET)
+    this.sideKeys = names.filter((_, i) => limits[i]!.numbers.kind >= SLIDING_LOG)
     this.longestLog = Math.max(
       0,
       ...limits.map(({ numbers: { kind, amount, cell } }) =>
@@ -92,17 +92,21 @@ export class RuleLayout {
   }
 
   /**
-   * The numbers as the scripts read them, at a time of the store's clock. `offset` is how far that is
-   * ahead of this instance's, by which the rules took effect; NaN while nobody knows.
+   * The numbers as the scripts read them, at a time of the store's clock. `offset` is how far that
+   * clock is ahead of this instance's, which `since` is by; NaN before the first call.
    */
   packed(now: number, offset: number): Buffer {
     const isStale = this.#hasCalendar && this.#boundsChanged(now)
-    if (this.#packed !== null && !isStale && !(this.#isEarly && !Number.isNaN(offset)))
+    if (this.#packed !== null && !isStale && !(this.#packedWithoutClock && !Number.isNaN(offset)))
       return this.#packed
-    const numbers: number[] = [this.#shadow ? 1 : 0, this.limits.length, this.isPlain ? 1 : 0]
+    const numbers: number[] = [
+      this.#shadow ? 1 : 0,
+      this.limits.length,
+      this.hasOnlyBuckets ? 1 : 0,
+    ]
     for (const limit of this.limits) this.#pack(limit, offset, numbers)
     this.#packed = Buffer.from(Float64Array.from(numbers).buffer)
-    this.#isEarly = Number.isNaN(offset)
+    this.#packedWithoutClock = Number.isNaN(offset)
     return this.#packed
   }
 

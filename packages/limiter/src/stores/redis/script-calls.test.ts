@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Undone } from '../operation.js'
+import type { NotConfirmed } from '../operation.js'
 import { StoreFailure } from '../store.js'
 import { isMoving } from './script-calls.js'
 
 describe('a slot is on the move, and nothing was done,', () => {
   const tryAgain = 'TRYAGAIN Multiple keys request during rehashing of slot'
-  it.each<[string, Undone, boolean]>([
+  it.each<[string, NotConfirmed, boolean]>([
     [tryAgain, 'not_done', true],
     [`Too many Cluster redirections. Last error: ReplyError: ${tryAgain}`, 'not_done', true],
     // The last of several attempts was sent, and its connection closed: it may have run.

@@ -39,7 +39,7 @@ export interface CallParts {
 }
 
 /** Told of operations that were not answered, or are to be asked again with other calendar bounds. */
-export interface Unanswered {
+export interface UnansweredHandler {
   failed(operations: readonly ScriptOperation[], failure: StoreFailure): void
   again(operation: ScriptOperation): void
 }
@@ -55,7 +55,7 @@ export class ScriptCalls {
   }
 
   /** All operations are of one slot. */
-  run(operations: readonly ScriptOperation[], unanswered: Unanswered): void {
+  run(operations: readonly ScriptOperation[], unanswered: UnansweredHandler): void {
     this.count++
     const node = this.#parts.port.nodeOf(operations[0]!.slot)
     const call = { node, isBeat: operations.every(({ isBeat }) => isBeat) }
@@ -68,7 +68,7 @@ class RunningCall {
   readonly #operations: readonly ScriptOperation[]
   readonly #parts: CallParts
   readonly #hear: HearCalls
-  readonly #unanswered: Unanswered
+  readonly #unanswered: UnansweredHandler
   readonly #call: Call
   readonly #startedAt: number
   #deadline: Deadline
@@ -81,7 +81,7 @@ class RunningCall {
     operations: readonly ScriptOperation[],
     parts: CallParts,
     hear: HearCalls,
-    unanswered: Unanswered,
+    unanswered: UnansweredHandler,
   ) {
     this.#operations = operations
     this.#parts = parts

@@ -1,13 +1,13 @@
 /** Something that the script is asked about the rows of one slot: how it is written, and how its answer is read. */
 import type { StoreFailure } from '../store.js'
-import type { ArgumentWriter, Written } from './arguments.js'
+import type { ArgumentWriter, Writable } from './arguments.js'
 import type { RuleLayout } from './rule-layout.js'
 import type { ScriptReply } from './script-reply.js'
 
 /** A script of more would keep Redis for too long: transactions of one bucket rule, or fewer that weigh more. */
 export const MOST_IN_A_CALL = 64
 
-export abstract class ScriptOperation implements Written {
+export abstract class ScriptOperation implements Writable {
   readonly slot: number
   /** This instance's time when it was asked. */
   readonly now: number
@@ -16,7 +16,7 @@ export abstract class ScriptOperation implements Written {
   /** It was answered, or has failed. */
   isOver = false
   /** How often it was asked with other calendar bounds. */
-  asks = 0
+  boundsAttempts = 0
   /** Its keys were created, because their slot is on the move. */
   isCreated = false
 
@@ -60,11 +60,11 @@ export abstract class ScriptOperation implements Written {
     return false
   }
 
-  get plainRule(): RuleLayout | null {
+  get simpleRule(): RuleLayout | null {
     return null
   }
 
-  asksTheSame(_other: Written): boolean {
+  asksTheSame(_other: Writable): boolean {
     return false
   }
 
@@ -76,7 +76,7 @@ export abstract class ScriptOperation implements Written {
   protected pushRow(keys: string[], key: string, layout: RuleLayout | null): void {
     keys.push(key)
     if (layout === null) return
-    const { besides } = layout
-    for (let j = 0; j < besides.length; j++) keys.push(`${key}:${besides[j]!}`)
+    const { sideKeys } = layout
+    for (let j = 0; j < sideKeys.length; j++) keys.push(`${key}:${sideKeys[j]!}`)
   }
 }

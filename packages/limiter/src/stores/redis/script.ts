@@ -1268,21 +1268,21 @@ end
 w.extras = keptOf(extras)
 return w
 end
-local function goesAt(rule, w, besides)
+local function goesAt(rule, w, sides)
 local last = 0
 for j = 1, rule.count do
 local limit = rule.limits[j]
-local empty = emptyAt(w.row, limit.at, limit, besides[j])
+local empty = emptyAt(w.row, limit.at, limit, sides[j])
 if limit.slowdown > 1 and empty > now then empty = slower(empty, limit) end
 if empty > last then last = empty end
 end
 for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empty end end
 return last
 end
-local function save(rule, key, w, besides)
+local function save(rule, key, w, sides)
 local names, numbers, sums, mark, hasLog = {}, {}, {}, '-', false
 local function put(value) numbers[#numbers + 1] = value end
-local goes = goesAt(rule, w, besides) + 60000000
+local goes = goesAt(rule, w, sides) + 60000000
 local keep = w.found and goes <= w.expires
 if not keep then w.expires = max(w.expires, goes + 60000000) end
 put(w.expires) put(w.birth) put(w.last) put(w.taken)
@@ -1314,7 +1314,7 @@ local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep(
 if mark == 'L' then value = value .. mark end
 local life = max(1, ceil((w.expires - now) / 1000))
 if keep then call('SET', key, value, 'KEEPTTL') else call('SET', key, value, 'PX', life) end
-for _, beside in pairs(besides) do
+for _, beside in pairs(sides) do
 beside:trim()
 call('PEXPIRE', beside.key, life)
 end
@@ -1402,21 +1402,21 @@ while call('ZREM', self.key, id .. '/' .. k) == 1 do k = k + 1 end
 return k - 1
 end
 function Holds:removeAll() call('DEL', self.key) end
-local function besidesOf(rule, w, key)
-local besides = {}
+local function sidesOf(rule, w, key)
+local sides = {}
 for j = 1, rule.count do
 local limit = rule.limits[j]
 if limit.kind == 3 then
 key = key + 1
 local n = w.found and call('LLEN', KEYS[key]) or 0
 if n == 0 then w.row[limit.at + 1] = 0 end
-besides[j] = setmetatable({ key = KEYS[key], n = n, pieces = {} }, Log)
+sides[j] = setmetatable({ key = KEYS[key], n = n, pieces = {} }, Log)
 elseif limit.kind == 4 then
 key = key + 1
-besides[j] = setmetatable({ key = KEYS[key] }, Holds)
+sides[j] = setmetatable({ key = KEYS[key] }, Holds)
 end
 end
-return besides, key
+return sides, key
 end
 local function restartExtras(extras, written)
 local kept = {}
@@ -1431,24 +1431,24 @@ if time <= now + 60000000 then kept[#kept + 1] = extra end
 end
 return kept
 end
-local function restartIfAhead(rule, w, besides, rowKey)
+local function restartIfAhead(rule, w, sides, rowKey)
 local ahead = w.found and w.written > now + 60000000
 for j = 1, rule.count do
 local limit = rule.limits[j]
-if limit.kind == 4 and isHeldTooLong(limit, now, besides[j]) then ahead = true end
+if limit.kind == 4 and isHeldTooLong(limit, now, sides[j]) then ahead = true end
 if not canRestart(limit, now) then return end
 end
 if not ahead then return end
 stepped = true
 for j = 1, rule.count do
 local limit = rule.limits[j]
-restart(w.row, limit.at, limit, now, besides[j])
+restart(w.row, limit.at, limit, now, sides[j])
 w.sums[j] = w.sums[j] + 4000000000
 end
 if w.found then w.extras = restartExtras(w.extras, w.written) end
 w.birth, w.last, w.written = now, now, now
 if w.lease then carryLeases(w.lease, now) end
-if w.found then save(rule, rowKey, w, besides) end
+if w.found then save(rule, rowKey, w, sides) end
 end
 local function recordOf(name)
 local known = call('GET', name)
@@ -1943,9 +1943,9 @@ end
 local function keepLeased(w, limit, beside)
 if w.lease and limit.kind ~= 0 then atLeast(w.row, limit.at, limit, leasedOut(w.lease), now, beside) end
 end
-local function changeLimit(code, w, besides, limit, item)
+local function changeLimit(code, w, sides, limit, item)
 local j, amount, mark, markRest, takenUnder, givenBack, takenAt = unpack(stream, item, item + 8 - 1)
-local row, at, beside = w.row, limit.at, besides[j]
+local row, at, beside = w.row, limit.at, sides[j]
 if code == 3 then
 if not w.found or takenAt < w.birth then return 0 end
 local since = w.sums[j] - givenBack
@@ -1969,20 +1969,20 @@ local changed = step()
 if changed == 0 then for i = first, last do w.row[i] = before[i - limit.at] end end
 return changed
 end
-local function resetRow(rule, w, besides)
+local function resetRow(rule, w, sides)
 local used = 0
 for j = 1, rule.count do
 local limit = rule.limits[j]
-used = used + ifChanged(w, limit, function() return reset(w.row, limit.at, limit, now, besides[j]) end)
-keepLeased(w, limit, besides[j])
+used = used + ifChanged(w, limit, function() return reset(w.row, limit.at, limit, now, sides[j]) end)
+keepLeased(w, limit, sides[j])
 w.sums[j] = w.sums[j] + 4000000000
 end
 w.extras = {}
 return used
 end
-local function renewRow(rule, besides, id)
+local function renewRow(rule, sides, id)
 local first
-for j, beside in pairs(besides) do
+for j, beside in pairs(sides) do
 if rule.limits[j].kind == 4 then
 local expiry = renewHold(rule.limits[j], now, beside, id)
 if not first or expiry < first then first = expiry end
@@ -1991,9 +1991,9 @@ end
 end
 return first or 0
 end
-local function releaseRow(rule, besides, id)
+local function releaseRow(rule, sides, id)
 local released = 0
-for j, beside in pairs(besides) do
+for j, beside in pairs(sides) do
 if rule.limits[j].kind == 4 then
 if beside:expiryOf(id) > now then released = released + 1 end
 beside:remove(id)
@@ -2003,27 +2003,27 @@ return released
 end
 local function changeRow(code, at, text, items, key)
 local rule, rowKey = rules[stream[at]], KEYS[key + 1]
-local w, besides = open(rule, call('GET', rowKey)), nil
-besides, key = besidesOf(rule, w, key + 1)
-restartIfAhead(rule, w, besides, rowKey)
-if code == 8 then return { renewRow(rule, besides, ARGV[text]) }, key end
-if code == 9 then return { releaseRow(rule, besides, ARGV[text]) }, key end
+local w, sides = open(rule, call('GET', rowKey)), nil
+sides, key = sidesOf(rule, w, key + 1)
+restartIfAhead(rule, w, sides, rowKey)
+if code == 8 then return { renewRow(rule, sides, ARGV[text]) }, key end
+if code == 9 then return { releaseRow(rule, sides, ARGV[text]) }, key end
 if code == 7 then
-local used = resetRow(rule, w, besides)
+local used = resetRow(rule, w, sides)
 if used > 0 then w.last = max(w.last, now) end
-if w.found then save(rule, rowKey, w, besides) end
+if w.found then save(rule, rowKey, w, sides) end
 return { used > 0 and 1 or 0 }, key
 end
 local said, dirty = {}, false
 for i = 1, items do
 local item = at + 2 + 8 * (i - 1)
 local limit = rule.limits[stream[item]]
-said[i] = ifChanged(w, limit, function() return changeLimit(code, w, besides, limit, item) end)
+said[i] = ifChanged(w, limit, function() return changeLimit(code, w, sides, limit, item) end)
 if said[i] > 0 then dirty = true end
 end
 if dirty then
 w.last = max(w.last, now)
-save(rule, rowKey, w, besides)
+save(rule, rowKey, w, sides)
 end
 return said, key
 end
@@ -2069,15 +2069,15 @@ letters[said + 1], letters[said + 2] = letter, #numbers > 0 and 'v' or '-'
 return key
 end
 end
-local out, opened, besidesAt, keysAt = {}, {}, {}, {}
-local function takeAll(rule, w, besides, rowKey, cost, hold, o)
+local out, opened, sidesAt, keysAt = {}, {}, {}, {}
+local function takeAll(rule, w, sides, rowKey, cost, hold, o)
 local taken = false
 for j = 1, rule.count do
 local at = o + (j - 1) * 7
 if out[at + 1] == 0 then
 local limit = rule.limits[j]
 out[at + 7] = w.sums[j]
-take(w.row, limit.at, limit, cost, now, out, at, besides[j], hold)
+take(w.row, limit.at, limit, cost, now, out, at, sides[j], hold)
 if w.lease and limit.kind == 0 then noteLeasesOut(limit, leasedOut(w.lease), out, at) end
 taken = true
 end
@@ -2085,14 +2085,14 @@ end
 if not taken then return end
 w.last, w.birth = max(w.last, now), min(w.birth, now)
 w.taken = w.taken + cost
-save(rule, rowKey, w, besides)
+save(rule, rowKey, w, sides)
 end
-local function keepLonger(rule, w, besides, rowKey)
+local function keepLonger(rule, w, sides, rowKey)
 if not w.found then return end
 for j = 1, rule.count do
 local limit, amount = rule.limits[j], w.row[rule.limits[j].at + 3]
 if limit.kind == 0 and amount ~= 0 and amount ~= limit.amount then
-if goesAt(rule, w, besides) + 60000000 > w.expires then save(rule, rowKey, w, besides) end
+if goesAt(rule, w, sides) + 60000000 > w.expires then save(rule, rowKey, w, sides) end
 return
 end
 end
@@ -2104,14 +2104,14 @@ local rule, cost = rules[stream[pair]], stream[pair + 1]
 pair = pair + 2
 keysAt[i] = key + 1
 local w = open(rule, call('GET', KEYS[key + 1]))
-local besides
-besides, key = besidesOf(rule, w, key + 1)
-restartIfAhead(rule, w, besides, KEYS[keysAt[i]])
-opened[i], besidesAt[i] = w, besides
+local sides
+sides, key = sidesOf(rule, w, key + 1)
+restartIfAhead(rule, w, sides, KEYS[keysAt[i]])
+opened[i], sidesAt[i] = w, sides
 for j = 1, rule.count do
 local limit = rule.limits[j]
 for p = 2, 7 do out[o + p] = 0 end
-decide(w.row, limit.at, limit, cost, now, out, o, besides[j], hold)
+decide(w.row, limit.at, limit, cost, now, out, o, sides[j], hold)
 local status = out[o + 1]
 if w.lease and limit.kind == 0 and status == 1 then
 out[o + 4] = leasedGoAt(w.row, limit.at, limit, w.lease, cost, now)
@@ -2127,9 +2127,9 @@ local rule, cost, rowKey = rules[stream[pair]], stream[pair + 1], KEYS[keysAt[i]
 pair = pair + 2
 if other or dry then
 elseif allowed then
-takeAll(rule, opened[i], besidesAt[i], rowKey, cost, hold, o)
+takeAll(rule, opened[i], sidesAt[i], rowKey, cost, hold, o)
 else
-keepLonger(rule, opened[i], besidesAt[i], rowKey)
+keepLonger(rule, opened[i], sidesAt[i], rowKey)
 end
 local width = rule.count * 7
 texts[size + i] = pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
@@ -2144,24 +2144,24 @@ local function runOfServer()
 run = run or tonumber(sub(match(call('INFO', 'server'), 'run_id:(%x+)'), 1, 12), 16)
 return run
 end
-local function hear(rule, w, besides, at)
+local function applyReport(rule, w, sides, at)
 local period, birth, from, grantedAt, spent, back = unpack(stream, at, at + 6 - 1)
 if not w.found or birth ~= w.birth or from ~= runOfServer() then return false end
 if not w.lease or not reportLease(w.lease, period, spent + back) then return false end
 if back > 0 then
 for j = 1, rule.count do
 local limit = rule.limits[j]
-returnLease(w.row, limit.at, limit, back, grantedAt, now, besides[j])
+returnLease(w.row, limit.at, limit, back, grantedAt, now, sides[j])
 end
 w.taken = w.taken - back
 end
 return true
 end
-local function leasableOf(rule, w, besides, want)
+local function leasableOf(rule, w, sides, want)
 local n = want
 for j = 1, rule.count do
 local limit, o = rule.limits[j], (j - 1) * 7
-decide(w.row, limit.at, limit, 1, now, out, o, besides[j], '')
+decide(w.row, limit.at, limit, 1, now, out, o, sides[j], '')
 n = leasable(limit, out[o + 2], w.lease, n)
 end
 return n < 2 and 0 or n
@@ -2169,11 +2169,11 @@ end
 local function leaseOne(at, reports, want, key)
 local rule, rowKey = rules[stream[at]], KEYS[key + 1]
 local w = open(rule, call('GET', rowKey))
-local besides
-besides, key = besidesOf(rule, w, key + 1)
-restartIfAhead(rule, w, besides, rowKey)
+local sides
+sides, key = sidesOf(rule, w, key + 1)
+restartIfAhead(rule, w, sides, rowKey)
 for j = 1, rule.count do
-decide(w.row, rule.limits[j].at, rule.limits[j], 1, now, out, 0, besides[j], '')
+decide(w.row, rule.limits[j].at, rule.limits[j], 1, now, out, 0, sides[j], '')
 if out[1] == 3 then
 texts[size + 1], letters[said + 1], letters[said + 2] = '', 'b', '-'
 return key
@@ -2182,7 +2182,7 @@ end
 local server = runOfServer()
 local dirty = false
 for i = 0, reports - 1 do
-if hear(rule, w, besides, at + 2 + 6 * i) then dirty = true end
+if applyReport(rule, w, sides, at + 2 + 6 * i) then dirty = true end
 end
 local ends = 0
 for i = 1, rule.count * 7 do out[i] = 0 end
@@ -2191,14 +2191,14 @@ w.lease = { 0, 0, 0 }
 clearLeases(w.lease, now)
 end
 if want > 0 then setLead(rule, true) end
-local n = leasableOf(rule, w, besides, want)
+local n = leasableOf(rule, w, sides, want)
 if n > 0 then
 ends = noteLease(w.lease, n)
 for j = 1, rule.count do
 local limit, o = rule.limits[j], (j - 1) * 7
-decide(w.row, limit.at, limit, n, now, out, o, besides[j], '')
+decide(w.row, limit.at, limit, n, now, out, o, sides[j], '')
 out[o + 7] = w.sums[j]
-take(w.row, limit.at, limit, n, now, out, o, besides[j], '')
+take(w.row, limit.at, limit, n, now, out, o, sides[j], '')
 ends = leaseEnd(limit, out[o + 5], ends)
 if limit.kind == 0 then noteLeasesOut(limit, leasedOut(w.lease), out, o) end
 end
@@ -2207,7 +2207,7 @@ w.taken = w.taken + n
 end
 if n > 0 or dirty then
 w.last = max(w.last, now)
-save(rule, rowKey, w, besides)
+save(rule, rowKey, w, sides)
 end
 local period = w.lease[1]
 texts[size + 1] = pack('<' .. rep('d', 7 + rule.count * 7), n, period, w.birth,
@@ -2223,7 +2223,7 @@ if known then
 for i = 1, n do
 local _
 texts[size + i], letters[said + 1 + i] = '', '-'
-_, key = besidesOf(rules[stream[at + 2 * (i - 1)]], { row = {} }, key + 1)
+_, key = sidesOf(rules[stream[at + 2 * (i - 1)]], { row = {} }, key + 1)
 end
 letters[said + 1] = letterOf(known, fingerprint)
 return key
@@ -2248,7 +2248,7 @@ changing = changing or change()
 return changing(code, at, one, two, key)
 end
 end
-local out, opened, sumsAt = {}, {}, {}
+local out, fractions, opened, sumsAt = {}, {}, {}, {}
 local key = 0
 local slow
 local function saveTats(rule, numbers, sums, rowKey, cost, o)
@@ -2258,7 +2258,7 @@ local t = out[o + j]
 if t >= 0 then
 local limit = rule.limits[j]
 numbers[limit.place] = t
-if limit.rest > 0 then numbers[limit.place + 1] = out[o + j + 0.5] end
+if limit.rest > 0 then numbers[limit.place + 1] = fractions[o + j] end
 if limit.slowdown > 1 then t = slower(t, limit) end
 if t > goes then goes = t end
 end
@@ -2308,7 +2308,7 @@ next = nextTat(numbers[limit.place], limit, cost, now)
 else
 local verdict = {}
 decideTat(numbers[limit.place], numbers[limit.place + 1], limit, cost, now, verdict, 0)
-if verdict[1] == 0 then next, out[o + j + 0.5] = verdict[5], verdict[6] end
+if verdict[1] == 0 then next, fractions[o + j] = verdict[5], verdict[6] end
 end
 out[o + j] = next
 if next < 0 and not rule.shadow then allowed = false end
@@ -2327,14 +2327,14 @@ letters[said + 1] = allowed and '1' or '0'
 size, said = size + n, said + 1 + n
 return true
 end
-local function run(code, at, n, one, two)
-if code <= 1 and two == 0 and decidePlain(at, n, code == 1) then return end
+local function run(code, at, count, first, second)
+if code <= 1 and second == 0 and decidePlain(at, count, code == 1) then return end
 slow = slow or wide()
-key = slow(code, at, n, one, two, key)
-if code > 1 then n = 1 end
-size, said = size + n, said + 1 + n
+key = slow(code, at, count, first, second, key)
+local rows = code > 1 and 1 or count
+size, said = size + rows, said + 1 + rows
 end
-local function passOver(code, at, n, two, first, problem)
+local function failOperation(code, at, n, two, first, problem)
 local text = type(problem) == 'table' and problem.err or tostring(problem)
 for _, refusal in ipairs({ 'OOM', 'READONLY', 'MISCONF', 'NOREPLICAS', 'MASTERDOWN', 'CLUSTERDOWN', 'non local key' }) do
 if string.find(text, refusal, 1, true) then error(problem) end
@@ -2358,7 +2358,7 @@ at = at + 5
 for _ = 1, times do
 local first = key
 local done, problem = pcall(run, code, at, n, one, two)
-if not done then passOver(code, at, n, two, first, problem) end
+if not done then failOperation(code, at, n, two, first, problem) end
 end
 at = at + 2 * n
 end

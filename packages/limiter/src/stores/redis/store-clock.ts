@@ -1,6 +1,7 @@
 /**
- * The store's time. Redis decides by its own clock; how far this instance's is off is measured with every
- * call, reported, and used for nothing but finding calendar boundaries and the time rules took effect.
+ * The store's time. Redis decides by its own clock. How far it is ahead of this instance's clock is measured with
+ * every call. That is reported, and used where the store's time is needed without a call: calendar boundaries, when
+ * rules took effect, answers from leases and from the fallback, and levels of shards. It never decides in Redis.
  */
 import type { RuleLayout } from './rule-layout.js'
 

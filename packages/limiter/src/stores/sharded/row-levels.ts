@@ -124,7 +124,7 @@ export class RowLevels {
   }
 
   /** When a shard said that it would admit so much by now; 0 where it did not. */
-  promisedAt(shard: number, cost: number, now: number): number {
+  saidReadyAt(shard: number, cost: number, now: number): number {
     const row = shard * this.#width
     const until = this.#numbers[row + DENIED_UNTIL]!
     const isPromised = until > 0 && now >= until && this.#numbers[row + DENIED_COST]! >= cost

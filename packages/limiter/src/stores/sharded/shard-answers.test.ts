@@ -4,7 +4,7 @@ import { RuleSet } from '../../rules/rule-set.js'
 import { Answer } from '../answer.js'
 import { newTransaction } from '../transaction.js'
 import { LevelBook } from './row-levels.js'
-import { presented } from './shard-answers.js'
+import { asWholeRule } from './shard-answers.js'
 import { ShardChooser } from './shard-choice.js'
 import { ShardRules } from './sharded-rule.js'
 
@@ -32,5 +32,5 @@ it('a denial names its own time where the shard has said yes to somebody else me
   chooser.note([choice], denied)
   chooser.note([choice], answer(YES, NOW))
   const whole = newTransaction([rule!], ['ada'], 2, NOW)
-  expect(presented(denied, whole, [choice]).goAt(0)).toBe(NOW + 5000)
+  expect(asWholeRule(denied, whole, [choice]).goAt(0)).toBe(NOW + 5000)
 })

@@ -1,5 +1,5 @@
 /**
- * The answers of shards as the whole rule's answer: `presented` of the one shard that was taken from, ShardLook of all
+ * The answers of shards as the whole rule's answer: `asWholeRule` of the one shard that was taken from, ShardLook of all
  * shards, for those who only look.
  */
 import { NEVER } from '../../algorithms/status.js'
@@ -9,8 +9,8 @@ import { type Moment, newTransaction, partOf, type Transaction, withParts } from
 import type { ShardChoice, ShardChooser } from './shard-choice.js'
 import { markShard, readMark, type ShardedRule } from './sharded-rule.js'
 
-/** Over the same numbers, because the store below may answer with them again, and they are one take. */
-export function presented(
+/** Changes the answer's own numbers: the store below may replay them, and they are one take. */
+export function asWholeRule(
   answer: Answer,
   transaction: Transaction,
   choices: readonly ShardChoice[],
@@ -23,7 +23,7 @@ export function presented(
 
 /**
  * Writes into each take which shard it is of. A replay has that already, unless the first answer came too late: then
- * it was never presented.
+ * it was never asWholeRule.
  */
 function markShards(answer: Answer): void {
   const { rules } = answer.transaction
@@ -52,7 +52,7 @@ export function wholeOf(transaction: Transaction): Transaction {
 function sumUp({ rule, levels, shard, tried, first, cost }: ShardChoice, answer: Answer): void {
   const now = answer.decidedAt
   // Of those that were asked just now: what others have taken since is not known of the rest.
-  // One that has said yes to somebody else meanwhile denies no longer, and names no time.
+  // A shard that has allowed another request since counts as not denying, and has no time.
   const named = tried.map((each) => levels.deniedUntil(each)).filter((until) => until > now)
   const earliest = Math.min(...named)
   for (const [j, { numbers }] of rule.whole.limits.entries()) {

@@ -97,7 +97,8 @@ export class ShardChanges {
       const left = answer.remaining(j)
       return { shard, left, used: rule.shard(shard).limits[j]!.numbers.burst - left }
     })
-    const divided = kind === 'grant' ? fillEmptiest(amount, levels) : takeFullest(amount, levels)
+    const divided =
+      kind === 'grant' ? giveWhereMostIsUsed(amount, levels) : takeWhereMostIsLeft(amount, levels)
     return [...divided].map(([shard, part]) => {
       const own = rule.shard(shard)
       return { ...operation, rule: own, limit: own.limits[j]!, amount: part }
@@ -130,13 +131,13 @@ function combined(parts: readonly Changed[]): Changed {
 }
 
 /** How much goes to which shard: to the emptiest first, at most what is used. */
-function fillEmptiest(amount: number, shards: readonly ShardLevel[]): Map<number, number> {
+function giveWhereMostIsUsed(amount: number, shards: readonly ShardLevel[]): Map<number, number> {
   const emptiest = shards.toSorted((a, b) => b.used - a.used)
   return deal(amount, emptiest, ({ used }) => used).parts
 }
 
 /** How much is taken of which shard: where most is left; what is missing is debt of one. */
-function takeFullest(amount: number, shards: readonly ShardLevel[]): Map<number, number> {
+function takeWhereMostIsLeft(amount: number, shards: readonly ShardLevel[]): Map<number, number> {
   const fullest = shards.toSorted((a, b) => b.left - a.left)
   const { parts, rest } = deal(amount, fullest, ({ left }) => left)
   const { shard } = fullest[0]!

@@ -95,10 +95,10 @@ export class ShardChooser {
     for (let shard = 0; shard < rule.count; shard++) {
       if (tried.includes(shard)) continue
       const room = levels.room(shard, cost, now)
-      const promisedAt = levels.promisedAt(shard, cost, now)
+      const saidReadyAt = levels.saidReadyAt(shard, cost, now)
       const isFuller = next < 0 ? room >= most : room > most
-      if (promisedAt < latest || (promisedAt === latest && !isFuller)) continue
-      ;[next, latest, most] = [shard, promisedAt, room]
+      if (saidReadyAt < latest || (saidReadyAt === latest && !isFuller)) continue
+      ;[next, latest, most] = [shard, saidReadyAt, room]
     }
     return next
   }

@@ -13,7 +13,7 @@ import { type Changed, givingBack, type Operation } from '../operation.js'
 import { type Awaitable, StoreFailure } from '../store.js'
 import { type Moment, type Transaction, withParts } from '../transaction.js'
 import { LevelBook } from './row-levels.js'
-import { presented, ShardLook, wholeOf } from './shard-answers.js'
+import { asWholeRule, ShardLook, wholeOf } from './shard-answers.js'
 import { ShardChanges } from './shard-changes.js'
 import { type Random, type ShardChoice, ShardChooser } from './shard-choice.js'
 import { hasShards, type ShardedRule, ShardRules } from './sharded-rule.js'
@@ -74,7 +74,7 @@ export class ShardedStore implements LeasingStore {
       choices = others
       answer = next
     }
-    return presented(answer, transaction, choices)
+    return asWholeRule(answer, transaction, choices)
   }
 
   /** Asks these shards, and learns from the answer. */
@@ -100,7 +100,7 @@ export class ShardedStore implements LeasingStore {
       const answered = (answer: Answer | null) => {
         deadline.meet()
         if (!isOver) resolve(answer)
-        // Of one under a key the record says so, and it is answered when asked again.
+        // A take under a key stays: its record answers when the request is repeated.
         else if (answer !== null && transaction.idempotency === null)
           this.#giveBack(answer).catch(() => {})
       }
@@ -161,7 +161,7 @@ export class ShardedStore implements LeasingStore {
         this.#chooser.note([taken], reply.answer)
         // A want is no request: what the other shards have is left, although this one had nothing for it.
         const whole = { ...taken, cost: Number.POSITIVE_INFINITY }
-        const answer = presented(reply.answer, wholeOf(reply.answer.transaction), [whole])
+        const answer = asWholeRule(reply.answer, wholeOf(reply.answer.transaction), [whole])
         answered({ ...reply, answer })
       },
       ({ reason, undone, cause }) =>

@@ -91,21 +91,21 @@ end
 function Holds:removeAll() call('DEL', self.key) end
 
 -- One for each limit that has one; their keys follow the row's. A row that is gone has no log.
-local function besidesOf(rule, w, key)
-  local besides = {}
+local function sidesOf(rule, w, key)
+  local sides = {}
   for j = 1, rule.count do
     local limit = rule.limits[j]
     if limit.kind == SLIDING_LOG then
       key = key + 1
       local n = w.found and call('LLEN', KEYS[key]) or 0
       if n == 0 then w.row[limit.at + 1] = 0 end
-      besides[j] = setmetatable({ key = KEYS[key], n = n, pieces = {} }, Log)
+      sides[j] = setmetatable({ key = KEYS[key], n = n, pieces = {} }, Log)
     elseif limit.kind == CONCURRENCY then
       key = key + 1
-      besides[j] = setmetatable({ key = KEYS[key] }, Holds)
+      sides[j] = setmetatable({ key = KEYS[key] }, Holds)
     end
   end
-  return besides, key
+  return sides, key
 end
 
 -- Columns of other variants that are still to be believed: of buckets as full as at the last write.
@@ -126,22 +126,22 @@ end
 -- Restarts a row whose times lie ahead because the clock has since stepped back by more than the grace. It is
 -- done also for a denied request, so that it is done once. Receipts from before give nothing because of the
 -- sums, leases because of the row's birth; the key lives on as long as they could.
-local function restartIfAhead(rule, w, besides, rowKey)
+local function restartIfAhead(rule, w, sides, rowKey)
   local ahead = w.found and w.written > now + GRACE
   for j = 1, rule.count do
     local limit = rule.limits[j]
-    if limit.kind == CONCURRENCY and isHeldTooLong(limit, now, besides[j]) then ahead = true end
+    if limit.kind == CONCURRENCY and isHeldTooLong(limit, now, sides[j]) then ahead = true end
     if not canRestart(limit, now) then return end
   end
   if not ahead then return end
   stepped = true
   for j = 1, rule.count do
     local limit = rule.limits[j]
-    restart(w.row, limit.at, limit, now, besides[j])
+    restart(w.row, limit.at, limit, now, sides[j])
     w.sums[j] = w.sums[j] + RESET
   end
   if w.found then w.extras = restartExtras(w.extras, w.written) end
   w.birth, w.last, w.written = now, now, now
   if w.lease then carryLeases(w.lease, now) end
-  if w.found then save(rule, rowKey, w, besides) end
+  if w.found then save(rule, rowKey, w, sides) end
 end
