@@ -4,7 +4,7 @@
  */
 import type { Timers } from '../deadlines.js'
 import { StoreFailure } from '../store.js'
-import { isMoving, type ScriptCalls, type UnansweredHandler } from './script-calls.js'
+import { type Batch, isMoving, type ScriptCalls, type UnansweredHandler } from './script-calls.js'
 import { MOST_IN_A_CALL, type ScriptOperation } from './script-operation.js'
 
 /** How long the rows of a slot that is on the move are asked for one by one. */
@@ -16,7 +16,7 @@ const MOST_ASKS = 3
 /** Slots on the move that are remembered. */
 const MOST_MOVING = 1000
 
-interface Batch {
+interface PendingBatch extends Batch {
   readonly operations: ScriptOperation[]
   weight: number
 }
@@ -26,7 +26,7 @@ export class OperationQueue implements UnansweredHandler {
   readonly #timers: Timers
   /** Creates the keys of an operation one by one. */
   readonly #create: (operation: ScriptOperation) => Promise<unknown>
-  readonly #batches = new Map<number, Batch>()
+  readonly #batches = new Map<number, PendingBatch>()
   readonly #movingUntil = new Map<number, number>()
   #isScheduled = false
 
@@ -42,21 +42,21 @@ export class OperationQueue implements UnansweredHandler {
 
   push(operation: ScriptOperation): void {
     const { slot, weight } = operation
-    if (this.isMoving(slot)) return this.#send([operation])
+    if (this.isMoving(slot)) return this.#sendAlone(operation)
     let batch = this.#batches.get(slot)
     if (batch !== undefined && batch.weight + weight > MOST_IN_A_CALL) {
-      this.#send(batch.operations)
+      this.#send(batch)
       batch = undefined
     }
     if (batch === undefined) {
-      batch = { operations: [], weight: 0 }
+      batch = { operations: [], askedAt: this.#timers.now(), weight: 0 }
       this.#batches.set(slot, batch)
     }
     batch.operations.push(operation)
     batch.weight += weight
     if (batch.weight === MOST_IN_A_CALL) {
       this.#batches.delete(slot)
-      this.#send(batch.operations)
+      this.#send(batch)
     } else if (!this.#isScheduled) {
       this.#isScheduled = true
       setImmediate(() => this.flush())
@@ -73,14 +73,18 @@ export class OperationQueue implements UnansweredHandler {
     this.#isScheduled = false
     const batches = [...this.#batches.values()]
     this.#batches.clear()
-    for (const { operations } of batches) this.#send(operations)
+    for (const batch of batches) this.#send(batch)
+  }
+
+  #sendAlone(operation: ScriptOperation): void {
+    this.#send({ operations: [operation], askedAt: this.#timers.now() })
   }
 
   /** What has no time left is not sent. */
-  #send(operations: readonly ScriptOperation[]): void {
+  #send({ operations, askedAt }: Batch): void {
     const now = this.#timers.now()
     const inTime = operations.filter((operation) => operation.deadline > now)
-    if (inTime.length > 0) this.#calls.run(inTime, this)
+    if (inTime.length > 0) this.#calls.run({ operations: inTime, askedAt }, this)
     if (inTime.length === operations.length) return
     const failure = new StoreFailure('store_timeout', 'not_done')
     for (const operation of operations) if (operation.deadline <= now) operation.fail(failure)
@@ -101,9 +105,9 @@ export class OperationQueue implements UnansweredHandler {
     }
   }
 
-  /** The slot is on the move and nothing was done: boundsAttempts again with fewer keys, or a little later. */
+  /** The slot is on the move and nothing was done: sends it again with fewer keys, or a little later. */
   #askMoving(operation: ScriptOperation, wasInBatch: boolean): void {
-    const again = () => this.#send([operation])
+    const again = () => this.#sendAlone(operation)
     if (wasInBatch) return again()
     if (operation.askRowByRow()) return
     const hasSideKeys = operation.layouts.some(({ sideKeys }) => sideKeys.length > 0)

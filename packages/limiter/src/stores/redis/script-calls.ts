@@ -44,6 +44,13 @@ export interface UnansweredHandler {
   again(operation: ScriptOperation): void
 }
 
+/** Operations of one slot that go in one call. */
+export interface Batch {
+  readonly operations: readonly ScriptOperation[]
+  /** When the first was asked, by the steady clock in milliseconds. */
+  readonly askedAt: number
+}
+
 export class ScriptCalls {
   readonly #parts: CallParts
   /** So many were run since the start. */
@@ -54,18 +61,19 @@ export class ScriptCalls {
     this.#parts = parts
   }
 
-  /** All operations are of one slot. */
-  run(operations: readonly ScriptOperation[], unanswered: UnansweredHandler): void {
+  run(batch: Batch, unanswered: UnansweredHandler): void {
     this.count++
+    const { operations } = batch
     const node = this.#parts.port.nodeOf(operations[0]!.slot)
     const call = { node, isBeat: operations.every(({ isBeat }) => isBeat) }
-    new RunningCall(call, operations, this.#parts, this.hear, unanswered).attempt('EVALSHA', false)
+    new RunningCall(call, batch, this.#parts, this.hear, unanswered).attempt('EVALSHA', false)
   }
 }
 
 /** A call until it is answered, has failed, or none of its operations has time left. */
 class RunningCall {
   readonly #operations: readonly ScriptOperation[]
+  readonly #askedAt: number
   readonly #parts: CallParts
   readonly #hear: HearCalls
   readonly #unanswered: UnansweredHandler
@@ -78,12 +86,13 @@ class RunningCall {
 
   constructor(
     call: Call,
-    operations: readonly ScriptOperation[],
+    { operations, askedAt }: Batch,
     parts: CallParts,
     hear: HearCalls,
     unanswered: UnansweredHandler,
   ) {
     this.#operations = operations
+    this.#askedAt = askedAt
     this.#parts = parts
     this.#hear = hear
     this.#unanswered = unanswered
@@ -96,25 +105,23 @@ class RunningCall {
   attempt(command: 'EVALSHA' | 'EVAL', isLast: boolean): void {
     const operations = this.#waiting
     const { port, clock } = this.#parts
-    let sentAt: number
     let reply: Promise<Reply>
     const failed = (error: unknown) => this.#attemptFailed(error, command, isLast)
     try {
-      const { now } = operations[0]!
-      sentAt = clock.asking(now)
+      clock.asking(operations[0]!.now)
       const { keys, args } = argumentsOf(operations, clock.scriptTime, clock.packed)
       reply = port.run(command, command === 'EVALSHA' ? SHA : SCRIPT, keys, args)
     } catch (error) {
       return failed(error)
     }
     this.#isSent = true
-    reply.then((answer) => this.#answered(operations, answer, sentAt), failed)
+    reply.then((answer) => this.#answered(operations, answer), failed)
   }
 
-  #answered(operations: readonly ScriptOperation[], reply: Reply, sentAt: number): void {
+  #answered(operations: readonly ScriptOperation[], reply: Reply): void {
     this.#deadline.meet()
     this.#tell('answered')
-    this.#parts.clock.answered(operations[0]!.now, sentAt, reply[0] as number)
+    this.#parts.clock.answered(operations[0]!.now, this.#askedAt, reply[0] as number)
     const read = new ScriptReply(reply)
     for (let i = 0; i < operations.length; i++) {
       const operation = operations[i]!

@@ -5,8 +5,11 @@
  */
 import type { RuleLayout } from './rule-layout.js'
 
-/** A measurement is replaced by a sharper one, by one that contradicts it, or by any after this long. */
+/** A measurement is replaced by a sharper one, by two that contradict it alike, or by any after this long. */
 const STALE_MS = 60_000
+/** By how much measurements may differ beyond what they are uncertain by. */
+const SLACK_US = 1000
+const NO_DOUBT: readonly [offset: number, uncertainty: number] = [Number.POSITIVE_INFINITY, 0]
 
 export class StoreClock {
   /** Tests decide by this time instead, in microseconds. */
@@ -15,6 +18,8 @@ export class StoreClock {
   #offset = Number.NaN
   #uncertainty = Number.POSITIVE_INFINITY
   #measuredAt = 0
+  /** An offset that contradicts the known one, and how uncertain that is. */
+  #doubted = NO_DOUBT
   /** This instance's time when it last asked. */
   #asked = 0
 
@@ -33,14 +38,17 @@ export class StoreClock {
     return this.#testTime === null ? 0 : this.#testTime()
   }
 
-  /** A call is about to be sent, at this instance's time. Answers when, for `answered`. */
-  asking(now: number): number {
+  /** A call is about to be sent whose first operation was asked at this instance's time. */
+  asking(now: number): void {
     this.#asked = this.#testTime === null ? now : this.#testTime()
-    return performance.now()
   }
 
-  /** The call that was sent then was answered: `said` is the store's time, negative if its clock has stepped back. */
-  answered(asked: number, sentAt: number, said: number): void {
+  /**
+   * A call was answered. Its first operation was asked at the time `asked` of this instance's clock, `askedAt` of the
+   * steady one in milliseconds; what it waited here makes the measurement less certain. `said` is the store's time,
+   * negative if its clock has stepped back.
+   */
+  answered(asked: number, askedAt: number, said: number): void {
     const storeNow = Math.abs(said)
     if (said < 0) {
       this.stepsBack++
@@ -48,12 +56,19 @@ export class StoreClock {
     }
     if (this.#testTime !== null) return
     const at = performance.now()
-    const uncertainty = (at - sentAt) * 500
+    const uncertainty = (at - askedAt) * 500
     const offset = Math.round(storeNow - asked - uncertainty)
     const isSharper = uncertainty <= this.#uncertainty || at - this.#measuredAt >= STALE_MS
-    // A clock that has stepped contradicts what was measured before.
-    const hasStepped = Math.abs(offset - this.#offset) > uncertainty + this.#uncertainty + 1000
-    if (!isSharper && !hasStepped) return
+    const contradicts = (other: number, by: number) =>
+      Math.abs(offset - other) > uncertainty + by + SLACK_US
+    if (contradicts(this.#offset, this.#uncertainty)) {
+      // A request that had waited for something else was asked earlier than it seems. If a clock has stepped, the next
+      // measurement says the same.
+      const [doubted, by] = this.#doubted
+      this.#doubted = [offset, uncertainty]
+      if (contradicts(doubted, by)) return
+    } else if (!isSharper) return
+    this.#doubted = NO_DOUBT
     this.#uncertainty = uncertainty
     this.#measuredAt = at
     this.#offset = offset
