@@ -221,6 +221,30 @@ export const MUTATIONS = [
       name: 'while one node of a cluster hangs what another row took before the breaker opened is given back',
     },
   },
+  {
+    name: 'slots that are asked one by one keep what they took for a request that failed elsewhere',
+    file: `${L}stores/redis/cluster-decider.ts`,
+    find: '    giveBack(slots, answers)\n    throw failure\n',
+    replace: '    throw failure\n',
+    test: {
+      file: `${T}redis/node-breakers.test.ts`,
+      name: 'while one node of a cluster hangs what another row took near the limit is given back',
+    },
+  },
+  {
+    name: 'a bucket takes a cost above its burst',
+    file: `${L}algorithms/bucket.ts`,
+    find: 'limit, MOST_OVER)\n  }\n  if (cost > limit.mostCost) {\n',
+    replace: 'limit, MOST_OVER)\n  }\n  if (cost > 2 * limit.mostCost) {\n',
+    also: {
+      find: '  out[o + RESET_AT] = t\n  if (cost > limit.mostCost) {\n',
+      replace: '  out[o + RESET_AT] = t\n  if (cost > 2 * limit.mostCost) {\n',
+    },
+    test: {
+      file: `${T}properties/token-bucket.test.ts`,
+      name: 'token_bucket answers every request as an exact bucket does',
+    },
+  },
   // Leases.
   {
     name: 'a bucket with leases is clipped at the next look only',

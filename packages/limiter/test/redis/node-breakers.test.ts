@@ -12,7 +12,6 @@ import { type Cluster, startCluster, until } from './servers.js'
 
 /** The first of three primaries has the slots below. */
 const LOST_SLOTS = Math.floor(16_384 / 3)
-const isLost = (scope: string, value: string) => slotOf(`default|${scope}|${value}`) < LOST_SLOTS
 
 let cluster: Cluster
 let client: ClusterClient
@@ -35,17 +34,21 @@ beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
 })
 afterEach(async () => {
-  cluster.servers[0]!.resume()
+  for (const server of [cluster.servers[0]!, cluster.servers[2]!]) server.resume()
   vi.useRealTimers()
   await limiter.close()
   client.disconnect()
 })
 
-/** A value whose row is on the node that hangs, or on another. */
+/** A value whose row is on the first node, which hangs, or on another. */
 function valueOn(lost: boolean, scope: string): string {
+  return valueIn(scope, (slot) => slot < LOST_SLOTS === lost)
+}
+
+function valueIn(scope: string, isThere: (slot: number) => boolean): string {
   for (;;) {
     const value = `v${names++}`
-    if (isLost(scope, value) === lost) return value
+    if (isThere(slotOf(`default|${scope}|${value}`))) return value
   }
 }
 
@@ -72,11 +75,9 @@ describe('while one node of a cluster hangs', () => {
   it('keys of the others are answered by the store, and those of the dead one by failure mode', async () => {
     await hanging({ r: { scope: 'user', limits: '100/h' } })
     const checks = Array.from({ length: 100 }, (_, i) => {
-      const user = valueOn(i % 2 === 0, 'user')
-      return limiter.check({ subject: { user } }).then(({ degradedReason }) => ({
-        lost: isLost('user', user),
-        degradedReason,
-      }))
+      const lost = i % 2 === 0
+      const checked = limiter.check({ subject: { user: valueOn(lost, 'user') } })
+      return checked.then(({ degradedReason }) => ({ lost, degradedReason }))
     })
     for (const { lost, degradedReason } of await Promise.all(checks))
       expect(degradedReason).toBe(lost ? 'breaker_open' : null)
@@ -134,6 +135,31 @@ describe('while one node of a cluster hangs', () => {
     await until(
       'it is given back',
       async () => (await limiter.peek({ subject: { user } })).remaining === 10,
+    )
+  })
+
+  it('what another row took near the limit is given back', async () => {
+    // Near the limit slots are asked one after the other, the lower ones first: the last node hangs here.
+    const user = valueOn(true, 'user')
+    const org = valueIn('org', (slot) => slot > 2 * LOST_SLOTS + 2)
+    store = redisStore(client, { testClock: () => clock.now, prefix: `t${names}` })
+    limiter = createLimiter({
+      rules: {
+        // What it lets through without the store is counted nowhere.
+        u: { scope: 'user', limits: '10/h', failure_mode: 'open' },
+        o: { scope: 'org', limits: '10/h' },
+      },
+      store,
+      clock: () => clock.now,
+    })
+    const subject = { user, org }
+    await until('both nodes are asked', async () => !(await limiter.peek({ subject })).degraded)
+    expect(await limiter.check({ subject: { user }, cost: 9 })).toMatchObject({ remaining: 1 })
+    cluster.servers[2]!.pause()
+    expect((await limiter.check({ subject })).degraded).toBe(true)
+    await until(
+      'it is given back',
+      async () => (await limiter.peek({ subject: { user } })).remaining === 1,
     )
   })
 
