@@ -9,7 +9,7 @@ export interface Deadline {
 
 export interface Timers {
   /** Milliseconds that never go back. */
-  now(): number
+  readonly now: () => number
   /** Calls `missed` at that time, unless the deadline is met before. */
   deadline(at: number, missed: () => void): Deadline
 }
