@@ -20,7 +20,8 @@ import { ROOT } from './run.mjs'
 
 const COPY = join(ROOT, '.cache/mutations')
 const REPORT = join(COPY, 'report.json')
-const SLOW_MS = 600_000
+/** A break may make a test loop for ever: then it is ended, and counts as noticed. */
+const LONGEST_SECONDS = 300
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith('--'))
 const isSearch = process.argv.includes('--find')
@@ -37,15 +38,15 @@ const escaped = []
 if (!isSearch) checkUnbroken(wanted)
 for (const [i, mutation] of wanted.entries()) {
   process.stderr.write(`\r\x1b[K${i + 1} of ${wanted.length}: ${mutation.name} ...`)
-  const failed = broken(mutation)
+  const { failed, isHung } = broken(mutation)
   process.stderr.write('\r\x1b[K')
   if (isSearch) {
-    console.log(`${mutation.name}: ${failed.length} tests`)
+    console.log(`${mutation.name}: ${isHung ? 'hangs' : `${failed.length} tests`}`)
     for (const test of failed) console.log(`    ${test}`)
   } else {
-    const isCaught = failed.includes(mutation.test.name)
+    const isCaught = isHung || failed.includes(mutation.test.name)
     if (!isCaught) escaped.push(mutation.name)
-    console.log(`${isCaught ? 'caught ' : 'ESCAPED'}  ${mutation.name}`)
+    console.log(`${isCaught ? 'caught ' : 'ESCAPED'}  ${mutation.name}${isHung ? ' (hangs)' : ''}`)
   }
 }
 rmSync(COPY, { recursive: true, force: true })
@@ -89,14 +90,14 @@ function linkModules(folder) {
 
 function inCopy(command, args) {
   const env = { ...process.env, NO_COLOR: '1' }
-  return spawnSync(command, args, { cwd: COPY, encoding: 'utf8', env, timeout: SLOW_MS })
+  return spawnSync(command, args, { cwd: COPY, encoding: 'utf8', env })
 }
 
 /** Without any break all named tests pass. */
 function checkUnbroken(mutations) {
   const files = [...new Set(mutations.map(({ test }) => test.file))]
   const names = new Set(mutations.map(({ test }) => test.name))
-  const { passed, failed } = runTests(files)
+  const { passed, failed } = runTests(files, '', files.length * LONGEST_SECONDS)
   const missing = [...names].filter((name) => !passed.includes(name))
   if (missing.length === 0) return
   console.error('Without any break these do not pass, or do not exist:')
@@ -109,7 +110,7 @@ function build() {
   if (built.status !== 0) throw new Error(built.stdout)
 }
 
-/** The names of the tests that fail with this break. */
+/** The names of the tests that fail with this break, or that they hang. */
 function broken({ name, file, find, replace, also, test, isBuilt }) {
   const path = join(COPY, file)
   const text = readFileSync(path, 'utf8')
@@ -123,7 +124,7 @@ function broken({ name, file, find, replace, also, test, isBuilt }) {
   try {
     writeFileSync(path, changed)
     prepare()
-    return runTests([test.file], isSearch ? '' : test.name).failed
+    return runTests([test.file], isSearch ? '' : test.name)
   } finally {
     writeFileSync(path, text)
     prepare()
@@ -137,15 +138,18 @@ function replaced(name, text, find, replace) {
 }
 
 /** Only what fails by itself counts: a file that does not even load has found nothing. */
-function runTests(files, pattern = '') {
+function runTests(files, pattern = '', seconds = LONGEST_SECONDS) {
   rmSync(REPORT, { force: true })
   const only = pattern === '' ? [] : ['-t', pattern.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')]
   const args = ['vitest', 'run', '--reporter=json', `--outputFile=${REPORT}`, ...only, ...files]
-  const done = inCopy('npx', args)
+  // Ends vitest's workers too, which `spawnSync` would leave running.
+  const done = inCopy('timeout', ['--signal=KILL', String(seconds), 'npx', ...args])
+  if (done.signal === 'SIGKILL' || done.status === 137)
+    return { passed: [], failed: [], isHung: true }
   if (!existsSync(REPORT)) throw new Error(`${done.stdout}${done.stderr}`)
   const { testResults } = JSON.parse(readFileSync(REPORT, 'utf8'))
   const all = testResults.flatMap(({ assertionResults }) => assertionResults)
   const named = (status) =>
     all.filter((each) => each.status === status).map((each) => each.fullName)
-  return { passed: named('passed'), failed: named('failed') }
+  return { passed: named('passed'), failed: named('failed'), isHung: false }
 }

@@ -287,6 +287,16 @@ export const MUTATIONS = [
     },
   },
   {
+    name: 'a log is stamped at the grant of a lease instead of its end',
+    file: `${LUA}wide.lua`,
+    find: '  if want > 0 then setLead(rule, true) end\n',
+    replace: '',
+    test: {
+      file: `${SIM}same-as-redis.test.ts`,
+      name: 'the counters of the simulator answer leases and decisions as Redis does',
+    },
+  },
+  {
     name: 'more than a quarter of a burst is leased out',
     file: `${L}algorithms/leases.ts`,
     find: '  return Math.max(0, Math.min(want, Math.floor(left / 8), room))\n',
@@ -470,6 +480,17 @@ export const MUTATIONS = [
     },
   },
   {
+    name: 'two requests claim one idempotency key',
+    file: `${LUA}change.lua`,
+    find: '  if known and not mine then return letterOf(known, fingerprint) end\n',
+    replace:
+      '  if code == CONFIRM and known and not mine then return letterOf(known, fingerprint) end\n',
+    test: {
+      file: `${T}redis/claims.test.ts`,
+      name: 'of several instances that send the same key at once one is charged, and none twice',
+    },
+  },
+  {
     name: 'an idempotency key answers another request',
     file: `${LUA}records.lua`,
     find: "  if sub(known, RECORD_TEXT_AT, RECORD_TEXT_AT - 1 + #fingerprint) ~= fingerprint then return 'c' end\n",
@@ -574,7 +595,7 @@ export const MUTATIONS = [
   {
     name: 'a probe that was not sent is kept',
     file: `${L}stores/guarded/guarded-store.ts`,
-    find: '.finally(() => this.#nodes.release(names))',
+    find: '.finally(() => this.#nodes.release(names, transaction))',
     replace: '',
     test: {
       file: `${L}stores/guarded/guarded-store.test.ts`,
@@ -622,6 +643,26 @@ export const MUTATIONS = [
     },
   },
   {
+    name: 'a probe is given back by a request that is not the probe',
+    file: `${L}stores/guarded/node-health.ts`,
+    find: '    if (this.#probe !== asker) return\n',
+    replace: '    if (this.#probe === null) return\n',
+    test: {
+      file: `${L}stores/guarded/guarded-store.test.ts`,
+      name: 'a probe of a node whose breaker is half-open stays the request that was admitted, though a change is refused or another request is answered meanwhile',
+    },
+  },
+  {
+    name: 'a replay in the fallback has a receipt of its own',
+    file: `${L}stores/guarded/local-fallback.ts`,
+    find: '    if (earlier !== undefined) return earlier.again()\n',
+    replace: '',
+    test: {
+      file: `${L}stores/guarded/local-fallback.test.ts`,
+      name: 'a request that repeats its idempotency key while the store is away has the receipt of the first, which gives back once',
+    },
+  },
+  {
     name: 'one node that is away opens the breaker of all',
     file: `${L}stores/guarded/node-health.ts`,
     find: '    const nodes = names.map((name) => this.#of(name))\n',
@@ -656,6 +697,16 @@ export const MUTATIONS = [
     },
   },
   // Decisions: memory, files, receipts, the feed.
+  {
+    name: 'a row with a hold is evicted',
+    file: `${L}stores/memory/table/rows.ts`,
+    find: ' && !this.#holds(segment, row)',
+    replace: '',
+    test: {
+      file: `${T}memory/flooding.test.ts`,
+      name: 'a flood of keys keeps a row that holds something',
+    },
+  },
   {
     name: 'a refund of which a part was done counts as done',
     file: `${L}stores/operation.ts`,

@@ -84,14 +84,16 @@ describe('a flood of keys', () => {
 
   it('keeps a row that holds something', async () => {
     const store = memoryStore({ maxKeys: 64 })
-    const rules = { jobs: { scope: 'user', limits: '1 concurrent for 60s' } } as const
+    const rules = { jobs: { scope: 'user', limits: ['1 concurrent for 60s', '9/h'] } } as const
     const limiter = createLimiter({ rules, store, clock: () => 1_780_000_000_000 })
     const held = await limiter.check({ subject: { user: 'ada' } })
     expect(held.hold).not.toBeNull()
+    // Others have used more, so without her hold hers would be the first to go.
     for (let i = 0; i < 5000; i++) {
-      const decision = await limiter.check({ subject: { user: `flood-${i}` } })
+      const decision = await limiter.check({ subject: { user: `flood-${Math.floor(i / 2)}` } })
       if (decision.hold !== null) await limiter.release(decision.hold)
     }
+    expect(store.size.evicted).toBeGreaterThan(1000)
     expect((await limiter.peek({ subject: { user: 'ada' } })).allowed).toBe(false)
     expect(store.size.keys).toBeLessThanOrEqual(80)
   })

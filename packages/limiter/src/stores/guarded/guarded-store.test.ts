@@ -181,6 +181,25 @@ describe('a probe of a node whose breaker is half-open', () => {
     expect(below.decided).toBe(2)
   })
 
+  it('stays the request that was admitted, though a change is refused or another request is answered meanwhile', async () => {
+    for (let i = 0; i < 5; i++) below.call('b', 'failed')
+    nowMs += 1000
+    const inTurn: (() => void)[] = []
+    below.ask = (transaction, callbacks) => {
+      inTurn.push(() => callbacks.answered(Answer.open(transaction, START, true)))
+    }
+    const both = check([ONE, OTHER])
+    below.call('b', 'answered')
+    // The next probe, which was not sent yet.
+    void check([OTHER])
+    const reset = { kind: 'reset', family: OTHER.family, value: 'ada' } as const
+    expect(await guarded.change([reset], { now: START, deadline: 100 })).toEqual(['not_done'])
+    expect((await check([OTHER])).degradedReason).toBe('breaker_open')
+    inTurn[0]!()
+    expect((await both).isDegraded).toBe(false)
+    expect((await check([OTHER])).degradedReason).toBe('breaker_open')
+  })
+
   it('is not for the next request while a call of that node is on its way', async () => {
     for (let i = 0; i < 5; i++) below.call('b', 'failed')
     nowMs += 1000

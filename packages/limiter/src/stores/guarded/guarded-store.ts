@@ -91,7 +91,7 @@ export class GuardedStore implements LeasingStore {
     const refusal = this.#nodes.refuses(names, transaction)
     if (refusal !== null) return this.#local.decide(transaction, refusal)
     // It may be answered before each of these nodes was asked.
-    return this.#ask(transaction).finally(() => this.#nodes.release(names))
+    return this.#ask(transaction).finally(() => this.#nodes.release(names, transaction))
   }
 
   #ask(transaction: Transaction): Promise<Answer> {
@@ -155,7 +155,7 @@ export class GuardedStore implements LeasingStore {
       asked.map((i) => operations[i]!),
       moment,
     )
-    if (admitted.size > 0) this.#nodes.release([...admitted.keys()])
+    if (admitted.size > 0) this.#nodes.release([...admitted.keys()], admitted)
     for (const [n, i] of asked.entries()) changed[i] = done[n]!
     return this.#withLocal(operations, changed, moment)
   }
@@ -174,7 +174,7 @@ export class GuardedStore implements LeasingStore {
     if (this.#nodes.areAllHealthy) return true
     const family = operation.kind === 'reset' ? operation.family : operation.rule.family
     const node = this.#inner.nodeOf(family, operation.value)
-    const known = admitted.get(node) ?? this.#nodes.admits(node)
+    const known = admitted.get(node) ?? this.#nodes.admits(node, admitted)
     admitted.set(node, known)
     return known
   }

@@ -1,7 +1,8 @@
 /** Rows that were above their limit when the store was last asked. */
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { NOT_NOW } from '../../algorithms/status.js'
 import { createLimiter } from '../../create-limiter.js'
+import type { RulesDocument } from '../../rules/document.js'
 import { RuleSet } from '../../rules/rule-set.js'
 import { Answer } from '../answer.js'
 import { LastSeenRows } from '../last-seen-rows.js'
@@ -52,6 +53,35 @@ it('a dry run counts on from what was last seen, and keeps nothing of it', async
   store.report(asked, () => expect.fail('there is nothing to report'))
   expect(await limiter.check({ subject: { user: 'ada' } })).toMatchObject({ used: 7, remaining: 3 })
   expect(await limiter.peek({ subject: { user: 'ada' } })).toMatchObject({ used: 7, remaining: 3 })
+})
+
+describe('a request that repeats its idempotency key while the store is away', () => {
+  const day = (rules: RulesDocument['rules']) => {
+    const parts = { lastSeen: new LastSeenRows(), instances: new Instances(1) }
+    const store = new LocalFallback({ ...parts, storeTime: (us) => us })
+    return createLimiter({ rules: rules!, store, clock: () => START_MS })
+  }
+  const ADA = { subject: { user: 'ada' } }
+
+  it('has the receipt of the first, which gives back once', async () => {
+    const limiter = day({ r: { scope: 'user', limits: '10/d fixed' } })
+    await limiter.check({ ...ADA, cost: 5 })
+    const first = await limiter.check({ ...ADA, cost: 2, idempotencyKey: 'k' })
+    const again = await limiter.check({ ...ADA, cost: 2, idempotencyKey: 'k' })
+    expect(again).toMatchObject({ replayed: true, degraded: true, remaining: 3 })
+    expect(await limiter.refund(first)).toEqual({ requests: 2 })
+    expect(await limiter.refund(again)).toEqual({})
+    expect(await limiter.peek(ADA)).toMatchObject({ remaining: 5 })
+  })
+
+  it('has the answer of the first also when the rules have changed', async () => {
+    const a = { scope: 'user', limits: '10/d' } as const
+    const limiter = day({ a })
+    await limiter.check({ ...ADA, idempotencyKey: 'k' })
+    limiter.setRules({ rules: { first: { ...a, limits: '7/d', additive: true }, a } })
+    const again = await limiter.check({ ...ADA, idempotencyKey: 'k' })
+    expect(again).toMatchObject({ replayed: true, limits: [{ rule: 'a', remaining: 9 }] })
+  })
 })
 
 it.each([

@@ -67,6 +67,8 @@ export class LocalFallback implements Store {
   readonly #memory = new MemoryStore({ maxKeys: MOST_ROWS })
   readonly #scaled = new ScaledRules()
   readonly #rows = new Map<string, LocalRow>()
+  /** Answers to requests with an idempotency key, by the numbers of the memory store's answers to them. */
+  readonly #replayable = new WeakMap<readonly number[], Answer>()
   readonly #lastSeen: LastSeenRows
   readonly #instances: Instances
   readonly #storeTime: (now: number) => number
@@ -117,6 +119,10 @@ export class LocalFallback implements Store {
       seen.map((charge) => ({ ...charge, kind: 'grant' })),
       asked,
     )
+    // The earlier answer itself, so that both have one receipt, and the rules of that time.
+    const earlier = here.isReplay ? this.#replayable.get(here.numbers) : undefined
+    if (earlier !== undefined) return earlier.again()
+    if (transaction.idempotency !== null) this.#replayable.set(here.numbers, answer)
     answer.allowed = !hasNothing && here.allowed
     let from = 0
     for (const [n, i] of places.entries()) {
@@ -131,7 +137,7 @@ export class LocalFallback implements Store {
           answer.setGoAt(first + j, now + RETRY_US)
         }
     }
-    return here.isReplay ? answer.again() : answer
+    return answer
   }
 
   /** The row to count in, which starts with what was last seen of it. */

@@ -26,8 +26,8 @@ class NodeHealth {
   callsInFlight = 0
   /** Beats that are not answered. */
   beatsOut = 0
-  /** A probe was admitted, and no call was sent since. */
-  isProbeHeld = false
+  /** The request or change that was admitted as the probe, until a call is sent. */
+  #probe: object | null = null
 
   constructor(now: () => number) {
     this.breaker = new Breaker(now)
@@ -37,17 +37,22 @@ class NodeHealth {
    * Whether something may be asked now: half-open it is the probe. While a heartbeat is unanswered a probe would time
    * out too, and what is written to a connection that is dead would keep the client from noticing.
    */
-  admits(): boolean {
+  admits(asker: object): boolean {
     if (this.breaker.state === 'closed') return true
     if (this.beatsOut > 0 || !this.breaker.admits()) return false
-    this.isProbeHeld = true
+    this.#probe = asker
     return true
   }
 
-  /** The probe that was admitted will not be sent: another request may be it. */
-  releaseProbe(): void {
-    if (!this.isProbeHeld) return
-    this.isProbeHeld = false
+  /** A call is sent: it is the probe, if one was admitted. */
+  sent(): void {
+    this.#probe = null
+  }
+
+  /** If this was admitted as the probe and no call was sent, another request may be it. */
+  release(asker: object): void {
+    if (this.#probe !== asker) return
+    this.#probe = null
     this.breaker.undecided()
   }
 
@@ -122,24 +127,24 @@ export class NodesHealth {
     const now = this.#now()
     // First: a request that is delayed must not use up the probe.
     if (nodes.some((node) => node.delays(transaction, now))) return 'store_returning'
-    return this.#admits(nodes) ? null : 'breaker_open'
+    return this.#admits(nodes, transaction) ? null : 'breaker_open'
   }
 
-  /** Gives back probes of these nodes that were admitted and not sent. */
-  release(names: readonly string[]): void {
-    for (const name of names) this.#nodes.get(name)?.releaseProbe()
+  /** Gives back the probes of these nodes as which `asker` was admitted, if they were not sent. */
+  release(names: readonly string[], asker: object): void {
+    for (const name of names) this.#nodes.get(name)?.release(asker)
   }
 
   /** Whether a change may be asked of a node now. */
-  admits(name: string): boolean {
-    return this.#unusual.size === 0 || this.#of(name).admits()
+  admits(name: string, asker: object): boolean {
+    return this.#unusual.size === 0 || this.#of(name).admits(asker)
   }
 
   /** All or none: a probe that one of them would be is not used up for nothing. */
-  #admits(nodes: readonly NodeHealth[]): boolean {
+  #admits(nodes: readonly NodeHealth[], asker: object): boolean {
     for (const [i, node] of nodes.entries()) {
-      if (node.admits()) continue
-      for (const other of nodes.slice(0, i)) other.releaseProbe()
+      if (node.admits(asker)) continue
+      for (const other of nodes.slice(0, i)) other.release(asker)
       return false
     }
     return true
@@ -150,7 +155,7 @@ export class NodesHealth {
     else if (this.#unusual.size > 0) {
       const health = this.#of(node)
       health.callsInFlight++
-      health.isProbeHeld = false
+      health.sent()
     }
   }
 
