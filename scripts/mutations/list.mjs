@@ -245,6 +245,106 @@ export const MUTATIONS = [
       name: 'token_bucket answers every request as an exact bucket does',
     },
   },
+  {
+    name: 'a dry run over memory takes',
+    file: `${L}stores/memory/consume.ts`,
+    find: '  if (allowed && !transaction.dryRun) takeAll(transaction, out)\n',
+    replace: '  if (allowed) takeAll(transaction, out)\n',
+    test: {
+      file: `${T}properties/every-algorithm.test.ts`,
+      name: 'token_bucket is changed by no dry run',
+    },
+  },
+  {
+    name: 'Redis decides by the clock of the caller',
+    file: `${L}stores/redis/store-clock.ts`,
+    find: '    return this.#testTime === null ? 0 : this.#testTime()\n',
+    replace: '    return this.#testTime === null ? this.#asked : this.#testTime()\n',
+    test: {
+      file: `${T}redis/instances.test.ts`,
+      name: 'an instance whose clock is wrong decides by the server’s and says how far it is off: an hour ahead',
+    },
+  },
+  {
+    name: 'numbers are written as Lua prints them',
+    file: `${LUA}side-keys.lua`,
+    find: "  local words, score = {}, format('%.0f', expiry)\n",
+    replace: '  local words, score = {}, tostring(expiry)\n',
+    test: {
+      file: `${T}redis/rows.test.ts`,
+      name: 'a row keeps numbers of more than 14 digits as they are',
+    },
+  },
+  {
+    name: 'a key that holds something else fails the whole call',
+    file: `${LUA}plain.lua`,
+    find: '    if not done then failOperation(code, at, n, two, first, problem) end\n',
+    replace: '    if not done then error(problem) end\n',
+    test: {
+      file: `${T}redis/failure-modes.test.ts`,
+      name: 'a key that holds something else fails whoever asks for it, and nobody who travels in the same call',
+    },
+  },
+  {
+    name: 'receipts from before a change of amount are honoured',
+    file: `${L}algorithms/bucket-changes.ts`,
+    find: 'row[at + AMOUNT] !== amount || limit.amount !== amount || since < 0',
+    replace: 'since < 0',
+    test: {
+      file: `${T}properties/changes-of-amount.test.ts`,
+      name: 'a change of amount and burst leaves receipts from before worth nothing',
+    },
+  },
+  {
+    name: 'memory does not note what receipts gave back',
+    file: `${L}stores/memory/store.ts`,
+    find: '    if (given > 0 && numbers.kind === BUCKET) table.noteRefund(column, given, now)\n',
+    replace: '',
+    test: {
+      file: `${T}properties/refund.test.ts`,
+      name: 'a refund by receipt gives nothing of what time has repaid sooner because another take was given back',
+    },
+  },
+  {
+    name: 'memory does not note what was granted',
+    file: `${L}stores/memory/store.ts`,
+    find: '    if (given > 0) table.noteRefund(column, amount, now)\n',
+    replace: '',
+    test: {
+      file: `${T}properties/token-bucket.test.ts`,
+      name: 'token_bucket gives back, grants, resets and owes exactly',
+    },
+  },
+  {
+    name: 'a reset in memory leaves receipts as they were',
+    file: `${L}stores/memory/store.ts`,
+    find: '    for (const column of family.columns.keys()) table.noteRefund(column, RESET, now)\n',
+    replace: '',
+    test: {
+      file: `${T}properties/grants-and-resets.test.ts`,
+      name: 'a reset makes everything available, and leaves older receipts worth nothing',
+    },
+  },
+  {
+    name: 'Redis does not note what receipts gave back',
+    file: `${LUA}change.lua`,
+    find: '    if limit.kind == BUCKET then w.sums[j] = w.sums[j] + given end\n',
+    replace: '',
+    test: {
+      file: `${T}redis/same-as-memory.test.ts`,
+      name: 'a limiter over Redis answers as one over memory does, whatever it is asked',
+    },
+  },
+  {
+    name: 'a leaky bucket takes back a take that is not its newest',
+    file: `${L}algorithms/bucket-changes.ts`,
+    find: '  if (limit.queues && (row[at + T] !== mark || row[at + F] !== markRest)) return 0\n',
+    replace: '',
+    test: {
+      file: `${T}properties/leaky-bucket.test.ts`,
+      name: 'leaky_bucket gives back, grants, resets and owes exactly',
+    },
+  },
   // Leases.
   {
     name: 'a bucket with leases is clipped at the next look only',
@@ -426,6 +526,76 @@ export const MUTATIONS = [
       name: 'a row that is asked for often is decided at the time at which a request has waited for the second lease',
     },
   },
+  {
+    name: 'a report of a lease that has ended is believed',
+    file: `${L}algorithms/leases.ts`,
+    find: '  if (from < 0 || n > lease[from]!) return false\n',
+    replace: '  if (from < 0) from = OLDER\n',
+    test: {
+      file: `${T}redis/lease-reports.test.ts`,
+      name: 'a report changes nothing once the lease has ended: it was spent',
+    },
+  },
+  {
+    name: 'what is to be given back can be spent until it is reported',
+    file: `${L}stores/leased/holding.ts`,
+    find: '    this.unspent -= back\n',
+    replace: '',
+    test: {
+      file: `${T}leases/reports.test.ts`,
+      name: 'a report gives back what cannot be spent any more before it is sent',
+    },
+  },
+  {
+    name: 'several leases of a row are asked for at a time',
+    file: `${L}stores/leased/leased-row.ts`,
+    find: ' && !this.isCalling && !this.isPaused(steady)',
+    replace: ' && !this.isPaused(steady)',
+    test: {
+      file: `${T}leases/reports.test.ts`,
+      name: 'a report goes with the next lease that is asked for',
+    },
+  },
+  {
+    name: 'what is held is not given back at the end',
+    file: `${L}stores/leased/leased-store.ts`,
+    find: '    this.#calls.leave(this.#rows.removeAll())\n',
+    replace: '    this.#rows.removeAll()\n',
+    test: {
+      file: `${T}leases/reports.test.ts`,
+      name: 'when it is closed what is held is given back, and only then is the store closed',
+    },
+  },
+  {
+    name: 'a denial is remembered for long although leases may come back',
+    file: `${L}stores/leased/leased-row.ts`,
+    find: 'isAlone ? DENIED_ALONE_MS : DENIED_MS',
+    replace: 'DENIED_ALONE_MS',
+    test: {
+      file: `${T}leases/denials.test.ts`,
+      name: 'a denial is remembered for 20 ms while leases are out that may come back',
+    },
+  },
+  {
+    name: 'a reset frees what is leased out of a window',
+    file: `${LUA}change.lua`,
+    find: '  if w.lease and limit.kind ~= BUCKET then atLeast(',
+    replace: '  if w.lease and limit.kind == BUCKET then atLeast(',
+    test: {
+      file: `${T}redis/lease-reset.test.ts`,
+      name: 'a limit of 2000/h fixed with leases out stays within its amount after a reset',
+    },
+  },
+  {
+    name: 'a request with an idempotency key is decided from a lease',
+    file: `${L}stores/leased/leased-store.ts`,
+    find: '    if (transaction.idempotency !== null && !transaction.dryRun)\n      return this.#inner.decide(transaction)\n    return this.#decide(',
+    replace: '    return this.#decide(',
+    test: {
+      file: `${T}leases/leased-store.test.ts`,
+      name: 'what is not decided from leases is a request with a key for idempotency',
+    },
+  },
   // Shards.
   {
     name: 'each shard has the whole amount, rounded up',
@@ -466,6 +636,36 @@ export const MUTATIONS = [
     test: {
       file: `${T}shards/one-rule.test.ts`,
       name: 'a rule in shards gives back what a first answer took that came too late, from the shard that it was taken from',
+    },
+  },
+  {
+    name: 'no other shard is asked where one denies',
+    file: `${L}stores/sharded/sharded-store.ts`,
+    find: 'more < MOST_MORE',
+    replace: 'more < 0',
+    test: {
+      file: `${T}shards/one-rule.test.ts`,
+      name: 'a rule in shards says what is left of all shards, and never more than the limit',
+    },
+  },
+  {
+    name: 'what another shard takes too late is kept',
+    file: `${L}stores/sharded/sharded-store.ts`,
+    find: '        else if (answer !== null && transaction.idempotency === null)\n',
+    replace: '        else if (answer !== null && transaction.idempotency !== null)\n',
+    test: {
+      file: `${T}shards/one-deadline.test.ts`,
+      name: 'what another shard answers too late is given back, and the denial is given in time',
+    },
+  },
+  {
+    name: 'a receipt of other shards than there are is believed',
+    file: `${L}stores/sharded/shard-changes.ts`,
+    find: 'Math.floor((take.takenUnder + shard) / count)',
+    replace: 'Math.floor((take.takenUnder + shard) / rule.count)',
+    test: {
+      file: `${T}shards/one-rule.test.ts`,
+      name: 'a rule in shards gives nothing back to other shards than there were',
     },
   },
   // Idempotency keys.
@@ -539,6 +739,36 @@ export const MUTATIONS = [
     test: {
       file: `${L}stores/redis/script-calls.test.ts`,
       name: 'a slot is on the move, and nothing was done, after "Too many Cluster redirections. Last error: Error: Connection is closed.", unknown: false',
+    },
+  },
+  {
+    name: 'memory keeps a denial under an idempotency key',
+    file: `${L}stores/memory/store.ts`,
+    find: '    if (answer.allowed) this.#idempotency.add(',
+    replace: '    this.#idempotency.add(',
+    test: {
+      file: `${T}properties/idempotency.test.ts`,
+      name: 'an idempotency key brings the first allowed answer again for 5 minutes, and counts it once',
+    },
+  },
+  {
+    name: 'an idempotency key in memory answers another request',
+    file: `${L}stores/memory/idempotency-book.ts`,
+    find: '    if (kept.fingerprint !== asked.fingerprint) throw new IdempotencyConflict()\n',
+    replace: '',
+    test: {
+      file: `${T}limiter/idempotency-key.test.ts`,
+      name: 'an idempotency key refuses another request under the same key, and is nobody else’s',
+    },
+  },
+  {
+    name: 'a denied request keeps its claim',
+    file: `${L}stores/redis/cluster-decider.ts`,
+    find: "      if (answer?.allowed !== true) askRecord(UNCLAIM, 0, '').catch(() => {})\n",
+    replace: '',
+    test: {
+      file: `${T}redis/conformance.test.ts`,
+      name: 'stores a cluster the Redis store over a cluster idempotency keys several rules and scopes are counted once',
     },
   },
   // Without the store.
@@ -696,6 +926,36 @@ export const MUTATIONS = [
       name: 'over ioredis what a reset took the answer of is not sent again',
     },
   },
+  {
+    name: 'several requests are probes at a time',
+    file: `${L}stores/guarded/breaker.ts`,
+    find: '    if (this.#now() < this.#probingUntil) return false\n',
+    replace: '',
+    test: {
+      file: `${L}stores/guarded/breaker.test.ts`,
+      name: 'the breaker lets one probe through after a second, and closes after two that succeed',
+    },
+  },
+  {
+    name: 'fractions of parts are rounded down',
+    file: `${L}stores/guarded/scaled-rules.ts`,
+    find: ' + (lot < n - Math.floor(n) ? 1 : 0)',
+    replace: '',
+    test: {
+      file: `${T}redis/away-and-back.test.ts`,
+      name: 'several instances share evenly what nobody has seen, also where there is less than one for each',
+    },
+  },
+  {
+    name: 'deadlines are looked at before sockets after a stalled turn',
+    file: `${L}stores/deadlines.ts`,
+    find: '    const look = () => setImmediate(() => this.#look())\n',
+    replace: '    const look = () => this.#look()\n',
+    test: {
+      file: `${L}stores/deadlines.test.ts`,
+      name: 'deadlines do not call an answer late that has arrived while this process stood still',
+    },
+  },
   // Decisions: memory, files, receipts, the feed.
   {
     name: 'a row with a hold is evicted',
@@ -746,6 +1006,16 @@ export const MUTATIONS = [
     test: {
       file: `${S}receipts/receipts.test.ts`,
       name: 'a seal opens what it closed, and nothing that differs in a character',
+    },
+  },
+  {
+    name: 'a change of the feed follows any other',
+    file: `${S}feed/follower.ts`,
+    find: '      if (!isNext || digestOf(change.previous, change.edits) !== change.digest) return false\n',
+    replace: '',
+    test: {
+      file: 'packages/server/test/feed/follower.test.ts',
+      name: 'a follower is not misled by changes that are lost, doubled or out of order',
     },
   },
 ]
