@@ -893,6 +893,57 @@ export const MUTATIONS = [
     },
   },
   {
+    name: 'a dry run is a probe',
+    file: `${L}stores/guarded/node-health.ts`,
+    find: "    if (transaction.dryRun && nodes.some(({ breaker }) => breaker.state !== 'closed'))\n",
+    replace:
+      "    if (transaction.dryRun && nodes.some(({ breaker }) => breaker.state === 'open'))\n",
+    test: {
+      file: `${L}stores/guarded/guarded-store.test.ts`,
+      name: 'a probe of a node whose breaker is half-open is neither a dry run nor a lease',
+    },
+  },
+  {
+    name: 'a lease is a probe',
+    file: `${L}stores/guarded/guarded-store.ts`,
+    find: "    if (names.some((name) => !this.#nodes.isClosed(name))) return 'breaker_open'\n",
+    replace: '',
+    test: {
+      file: `${L}stores/guarded/guarded-store.test.ts`,
+      name: 'a probe of a node whose breaker is half-open is neither a dry run nor a lease',
+    },
+  },
+  {
+    name: 'a probe is sent while a heartbeat is unanswered',
+    file: `${L}stores/guarded/node-health.ts`,
+    find: '    if (this.beatsOut > 0 || !this.breaker.admits()) return false\n',
+    replace: '    if (!this.breaker.admits()) return false\n',
+    test: {
+      file: `${L}stores/guarded/guarded-store.test.ts`,
+      name: 'a probe of a node whose breaker is half-open is not sent while a heartbeat of that node is unanswered',
+    },
+  },
+  {
+    name: 'a reset leaves what was counted here',
+    file: `${L}stores/guarded/guarded-store.ts`,
+    find: "      if (operation.kind === 'reset' && there !== 'not_done')\n",
+    replace: "      if (operation.kind === 'reset' && there === 'not_done')\n",
+    test: {
+      file: `${L}stores/guarded/guarded-store.test.ts`,
+      name: 'what was used while the store was away is gone after a reset that the store has done',
+    },
+  },
+  {
+    name: 'instances share evenly whatever their part of the traffic was',
+    file: `${L}stores/guarded/local-fallback.ts`,
+    find: '    return Math.min(1, (0.8 * seenRow.own) / seenRow.all + 0.2 * even)\n',
+    replace: '    return even\n',
+    test: {
+      file: `${L}stores/guarded/local-fallback.test.ts`,
+      name: "an instance's part is mostly its part of the traffic, and a little an even one",
+    },
+  },
+  {
     name: 'one node that is away opens the breaker of all',
     file: `${L}stores/guarded/node-health.ts`,
     find: '    const nodes = names.map((name) => this.#of(name))\n',

@@ -161,6 +161,14 @@ describe('what was used while the store was away', () => {
     expect(reported()).toEqual([4])
   })
 
+  it('is gone after a reset that the store has done', async () => {
+    await useHere(3)
+    const reset = { kind: 'reset', family: ONE.family, value: 'ada' } as const
+    expect(await guarded.change([reset], { now: START, deadline: 100 })).toEqual([1])
+    below.isAway = true
+    expect((await check()).difference(0)).toBe(9)
+  })
+
   it('is counted from nothing in the next outage once the store has confirmed it', async () => {
     await useHere(3)
     await check()
@@ -198,6 +206,29 @@ describe('a probe of a node whose breaker is half-open', () => {
     inTurn[0]!()
     expect((await both).isDegraded).toBe(false)
     expect((await check([OTHER])).degradedReason).toBe('breaker_open')
+  })
+
+  it('is neither a dry run nor a lease', async () => {
+    for (let i = 0; i < 5; i++) below.call('b', 'failed')
+    nowMs += 1000
+    const look = newTransaction([OTHER], ['ada'], 1, START, { dryRun: true })
+    expect((await guarded.decide(look)).degradedReason).toBe('breaker_open')
+    const failure = await new Promise<StoreFailure>((resolve) => {
+      const ask = { rule: OTHER, value: 'ada', reports: [], want: 5, now: START, deadline: 100 }
+      guarded.lease(ask, () => {}, resolve)
+    })
+    expect(failure).toMatchObject({ reason: 'breaker_open', undone: 'not_done' })
+    expect(below.decided).toBe(0)
+    expect((await check([OTHER])).isDegraded).toBe(false)
+  })
+
+  it('is not sent while a heartbeat of that node is unanswered', async () => {
+    for (let i = 0; i < 5; i++) below.call('b', 'failed')
+    nowMs += 1000
+    below.hear.started({ node: 'b', isBeat: true })
+    expect((await check([OTHER])).degradedReason).toBe('breaker_open')
+    below.hear.ended({ node: 'b', isBeat: true, outcome: 'failed', ms: 1000 })
+    expect((await check([OTHER])).isDegraded).toBe(false)
   })
 
   it('is not for the next request while a call of that node is on its way', async () => {

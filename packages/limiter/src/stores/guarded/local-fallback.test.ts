@@ -55,6 +55,24 @@ it('a dry run counts on from what was last seen, and keeps nothing of it', async
   expect(await limiter.peek({ subject: { user: 'ada' } })).toMatchObject({ used: 7, remaining: 3 })
 })
 
+it("an instance's part is mostly its part of the traffic, and a little an even one", async () => {
+  const rules = RuleSet.compile({ rules: { r: { scope: 'user', limits: '100/d fixed' } } })
+  const lastSeen = new LastSeenRows()
+  const asked = newTransaction([rules.all[0]!], ['ada'], 1, START)
+  const unused = Answer.open(asked, START, true)
+  unused.setNothing(0, 0, START)
+  unused.setDifference(0, 100)
+  // Of 100 tokens that all took while it looked, it took 30.
+  lastSeen.record(unused, 0, 0, 0, 0)
+  lastSeen.record(unused, 0, 0, 100, 30)
+  const store = new LocalFallback({ lastSeen, instances: new Instances(4), storeTime: (us) => us })
+  const limiter = createLimiter({ rules, store, clock: () => START_MS })
+  let admitted = 0
+  while ((await limiter.check({ subject: { user: 'ada' } })).allowed) admitted++
+  // 0.8 of 30 and 0.2 of 25, in steps of a thirty-second.
+  expect([28, 29]).toContain(admitted)
+})
+
 describe('a request that repeats its idempotency key while the store is away', () => {
   const day = (rules: RulesDocument['rules']) => {
     const parts = { lastSeen: new LastSeenRows(), instances: new Instances(1) }
