@@ -38,7 +38,7 @@ module.exports = {
         pathNot:
           '^packages/(limiter/src/(algorithms/|stores/answer|stores/memory/consume|stores/redis/(decide-operation|lease-operation|records)\\.)|simulation/src/counters)',
       },
-      to: { path: '^packages/limiter/src/algorithms/verdict' },
+      to: { path: '^packages/limiter/src/(algorithms/verdict|stores/answer-numbers)' },
     },
     only('limits know algorithms', 'limits/', ['limits/', 'algorithms/', 'faults', 'field-reader']),
     only('rules know limits', 'rules/', [

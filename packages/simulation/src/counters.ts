@@ -31,7 +31,8 @@ import {
   VERDICT_WIDTH,
 } from '../../limiter/src/algorithms/verdict.js'
 import type { CompiledRule } from '../../limiter/src/rules/compiled-rule.js'
-import { Answer, FIRST_VERDICT } from '../../limiter/src/stores/answer.js'
+import { Answer } from '../../limiter/src/stores/answer.js'
+import { FIRST_VERDICT } from '../../limiter/src/stores/answer-numbers.js'
 import type { LeaseAsk, LeaseReply, LeaseReport } from '../../limiter/src/stores/leasing.js'
 import { LogRing } from '../../limiter/src/stores/memory/side/log-ring.js'
 import type { Refund } from '../../limiter/src/stores/operation.js'

@@ -1,6 +1,5 @@
 /**
- * A store's answer to a transaction: names over one array of numbers. The array begins with whether it is
- * allowed, when it was decided and why it is degraded; then come VERDICT_WIDTH numbers for each limit.
+ * A store's answer to a transaction: names over one array of numbers (answer-numbers.ts).
  *
  * `limit` is a limit's number in the answer: the limits of all rules in order, from 0. Times are microseconds.
  * Two answers with the same array are one take: a replay, or the same answer for another form of the request.
@@ -17,15 +16,10 @@ import {
   VERDICT_WIDTH,
 } from '../algorithms/verdict.js'
 import type { CompiledLimit, CompiledRule } from '../rules/compiled-rule.js'
+import { ALLOWED, DECIDED_AT, DEGRADED, FIRST_VERDICT, newNumbers } from './answer-numbers.js'
 import type { Transaction } from './transaction.js'
 
-export const ALLOWED = 0
-export const DECIDED_AT = 1
-/** 0, or 1 + the reason's place in DEGRADED_REASONS: the answer was given without the store. */
-export const DEGRADED = 2
-export const FIRST_VERDICT = 3
-
-// Where the numbers of limit 0 are. V8 folds constants of this module into the code, but not imported or exported ones.
+// Where the numbers of limit 0 are. V8 folds constants of this module into the code, but not imported ones.
 const WIDTH = VERDICT_WIDTH
 const STATUS_0 = FIRST_VERDICT + STATUS
 const REMAINING_0 = FIRST_VERDICT + REMAINING
@@ -358,21 +352,4 @@ export function limitsOf(rules: readonly CompiledRule[]): number {
   let count = 0
   for (let i = 0; i < rules.length; i++) count += rules[i]!.limits.length
   return count
-}
-
-const BLANK: readonly number[] = Array.from({ length: 1024 }, () => 0.5)
-
-/** Room for the numbers of so many limits: doubles from the start, so that V8 keeps them as such. What it holds means nothing yet. */
-export function newNumbers(limits: number): number[] {
-  // A literal costs a third of a slice, so the common sizes are spelled out.
-  // biome-ignore format: a row for each limit
-  switch (limits) {
-    case 1: return [.5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
-    case 2: return [.5, .5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
-    case 3: return [.5, .5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5,  .5, .5, .5, .5, .5, .5, .5]
-    default: {
-      const length = FIRST_VERDICT + limits * VERDICT_WIDTH
-      return length <= BLANK.length ? BLANK.slice(0, length) : Array.from({ length }, () => 0.5)
-    }
-  }
 }

@@ -1,6 +1,7 @@
 /** Reports of leases, and a request for another, for the script. */
 import { VERDICT_WIDTH } from '../../algorithms/verdict.js'
-import { Answer, FIRST_VERDICT } from '../answer.js'
+import { Answer } from '../answer.js'
+import { FIRST_VERDICT } from '../answer-numbers.js'
 import type { LastSeenRows } from '../last-seen-rows.js'
 import type { LeaseAsk, LeaseReply } from '../leasing.js'
 import { StoreFailure } from '../store.js'

@@ -8,7 +8,8 @@ import { VERDICT_WIDTH } from '../../algorithms/verdict.js'
 import type { RememberedRule } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import { TwoGenerations } from '../../rules/two-generations.js'
-import { Answer, FIRST_VERDICT } from '../answer.js'
+import { Answer } from '../answer.js'
+import { FIRST_VERDICT } from '../answer-numbers.js'
 import { type Idempotency, newTransaction, type Transaction } from '../transaction.js'
 
 /** The end of its life, then the fingerprint. */
