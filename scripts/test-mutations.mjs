@@ -1,5 +1,5 @@
 // `npm run test:mutations [-- word …]`: whether the tests notice what they are there to notice. Each entry of
-// `mutations/list.mjs` breaks one guard of the code by a few lines and names the test that must fail. All of it
+// `mutations/` breaks one guard of the code by a few lines and names the test that must fail. All of it
 // happens in a copy of this checkout. An entry whose text is no longer in the file is an error too.
 // `--find`: prints every test of that file that fails, for choosing one.
 import { spawnSync } from 'node:child_process'

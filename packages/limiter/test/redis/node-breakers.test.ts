@@ -69,6 +69,21 @@ async function hanging(
   expect(store.health).toMatchObject({ breaker: 'open', nodesAway: [{ breaker: 'open' }] })
 }
 
+/** A limiter with a rule for users and one for orgs, once the nodes of both rows answer. */
+async function limiterOfTwo(subject: { readonly user: string; readonly org: string }) {
+  store = redisStore(client, { testClock: () => clock.now, prefix: `t${names}` })
+  limiter = createLimiter({
+    rules: {
+      // What it lets through without the store is counted nowhere.
+      u: { scope: 'user', limits: '10/h', failure_mode: 'open' },
+      o: { scope: 'org', limits: '10/h' },
+    },
+    store,
+    clock: () => clock.now,
+  })
+  await until('both nodes are asked', async () => !(await limiter.peek({ subject })).degraded)
+}
+
 const WARM: RuleInput = { scope: 'warm', resource: '/warm', limits: '1M/h' }
 
 describe('while one node of a cluster hangs', () => {
@@ -117,18 +132,8 @@ describe('while one node of a cluster hangs', () => {
   it('what another row took before the breaker opened is given back', async () => {
     const user = valueOn(false, 'user')
     const org = valueOn(true, 'org')
-    store = redisStore(client, { testClock: () => clock.now, prefix: `t${names}` })
-    limiter = createLimiter({
-      rules: {
-        // What it lets through without the store is counted nowhere.
-        u: { scope: 'user', limits: '10/h', failure_mode: 'open' },
-        o: { scope: 'org', limits: '10/h' },
-      },
-      store,
-      clock: () => clock.now,
-    })
     const subject = { user, org }
-    await until('both nodes are asked', async () => !(await limiter.peek({ subject })).degraded)
+    await limiterOfTwo(subject)
     cluster.servers[0]!.pause()
     for (let i = 0; i < 3; i++) expect((await limiter.check({ subject })).degraded).toBe(true)
     expect(store.health.breaker).toBe('closed')
@@ -142,18 +147,8 @@ describe('while one node of a cluster hangs', () => {
     // Near the limit slots are asked one after the other, the lower ones first: the last node hangs here.
     const user = valueOn(true, 'user')
     const org = valueIn('org', (slot) => slot > 2 * LOST_SLOTS + 2)
-    store = redisStore(client, { testClock: () => clock.now, prefix: `t${names}` })
-    limiter = createLimiter({
-      rules: {
-        // What it lets through without the store is counted nowhere.
-        u: { scope: 'user', limits: '10/h', failure_mode: 'open' },
-        o: { scope: 'org', limits: '10/h' },
-      },
-      store,
-      clock: () => clock.now,
-    })
     const subject = { user, org }
-    await until('both nodes are asked', async () => !(await limiter.peek({ subject })).degraded)
+    await limiterOfTwo(subject)
     expect(await limiter.check({ subject: { user }, cost: 9 })).toMatchObject({ remaining: 1 })
     cluster.servers[2]!.pause()
     expect((await limiter.check({ subject })).degraded).toBe(true)
