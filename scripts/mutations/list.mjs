@@ -1,4 +1,4 @@
-// The breaks of `npm run test:mutations`: what each takes out, where the guard is stated, and the test that must fail.
+// The breaks of `npm run test:mutations`: what each takes out, and the test that must fail.
 // `isBuilt`: the test runs the built packages.
 import { arithmetic } from './arithmetic.mjs'
 import { away } from './away.mjs'

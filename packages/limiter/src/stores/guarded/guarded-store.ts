@@ -135,8 +135,8 @@ export class GuardedStore implements LeasingStore {
   }
 
   /**
-   * What was done without the store is changed in local memory, the rest in the store. If the node of one row is not to be asked,
-   * nothing is changed elsewhere: what is partly done cannot be repeated. Holds are renewed and released row by row.
+   * What was done without the store is changed in local memory, the rest in the store. If the node of one row must not be
+   * asked, nothing is changed elsewhere: what is partly done cannot be repeated. Holds are renewed and released row by row.
    */
   async change(operations: readonly Operation[], moment: Moment): Promise<Changed[]> {
     const changed: Changed[] = []

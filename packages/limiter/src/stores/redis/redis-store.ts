@@ -181,7 +181,7 @@ export class RedisStore implements RemoteStore {
     this.#queue.push(new LeaseOperation(ask, this.#addresses, lastSeen, answered, failed))
   }
 
-  /** The row and what it keeps sideKey, each by a call of its own. */
+  /** The row, and the keys of its logs and holds, each by a call of its own. */
   #create({ keys, layouts, slot, now, deadline }: ScriptOperation): Promise<unknown> {
     const [[row], [layout]] = [keys, layouts]
     if (row === undefined || layout === undefined) return Promise.resolve()

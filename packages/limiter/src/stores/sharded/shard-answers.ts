@@ -23,7 +23,7 @@ export function asWholeRule(
 
 /**
  * Writes into each take which shard it is of. A replay has that already, unless the first answer came too late: then
- * it was never asWholeRule.
+ * it was never made the whole rule's.
  */
 function markShards(answer: Answer): void {
   const { rules } = answer.transaction
