@@ -26,6 +26,20 @@ describe('the message of a rule', () => {
     expect(told(await limiterOf({}).check({ ...ADA, cost: 2 }))).toBe(MESSAGE)
   })
 
+  it('says what each shard holds where a cost is above that', async () => {
+    const limiter = limiterOf({ limits: '80/h', shards: 8, message: undefined })
+    const decision = await limiter.check({ ...ADA, cost: 11 })
+    expect(told(decision)).toBe(
+      'few allows user ada 80/h; a cost above 10 never passes: that is what each of 8 shards holds',
+    )
+    expect(String(decision)).toContain(
+      'a cost above 10 never passes: that is what each of 8 shards',
+    )
+    expect(
+      told(await limiterOf({ limits: '80/h', message: undefined }).check({ ...ADA, cost: 81 })),
+    ).toBe('few allows user ada 80/h; a cost above 80 never passes')
+  })
+
   it('is that of the rule that denies, of its tiers and overrides too', async () => {
     const limiter = limiterOf(
       { limits: '5/h', tiers: { pro: '1/h' } },

@@ -178,6 +178,30 @@ describe('what was used while the store was away', () => {
   })
 })
 
+describe('a node that is back', () => {
+  it('is asked by 16 calls at a time at first, and by twice as many every 100 ms', async () => {
+    for (let i = 0; i < 5; i++) below.call('b', 'failed')
+    nowMs += 1000
+    for (let i = 0; i < 2; i++) {
+      await check([OTHER])
+      below.call('b', 'answered')
+    }
+    const reasons = async (calls: number) => {
+      const answers = Array.from({ length: calls }, () => {
+        const answer = check([OTHER])
+        below.hear.started({ node: 'b', isBeat: false })
+        return answer
+      })
+      return (await Promise.all(answers)).map(({ degradedReason }) => degradedReason)
+    }
+    // After the first 100 ms all rows are back.
+    nowMs += 150
+    const after150 = await reasons(40)
+    expect(after150.filter((reason) => reason === null)).toHaveLength(32)
+    expect(after150.at(-1)).toBe('store_returning')
+  })
+})
+
 describe('a probe of a node whose breaker is half-open', () => {
   it('is for the next request if the first was answered without that node', async () => {
     for (let i = 0; i < 5; i++) below.call('b', 'failed')
