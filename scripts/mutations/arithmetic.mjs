@@ -153,4 +153,24 @@ export const arithmetic = [
       name: 'the counters of the simulator answer leases and decisions as Redis does',
     },
   },
+  {
+    name: 'a changed amount is converted at a time that is yet to come',
+    file: `${L}algorithms/bucket.ts`,
+    find: '  const x = Math.min(now, Math.max(limit.since, row[at + LAST]!))\n',
+    replace: '  const x = Math.max(limit.since, row[at + LAST]!)\n',
+    test: {
+      file: `${L}algorithms/guards.test.ts`,
+      name: 'a bucket whose amount changes is converted now where the new numbers take effect later',
+    },
+  },
+  {
+    name: 'a receipt of a bucket that was begun anew is honoured',
+    file: `${L}algorithms/bucket-changes.ts`,
+    find: 'limit.amount !== amount || since < 0) return 0\n',
+    replace: 'limit.amount !== amount) return 0\n',
+    test: {
+      file: `${L}algorithms/guards.test.ts`,
+      name: 'a receipt of a bucket gives nothing where less was given back to the row than before the take: it was begun anew',
+    },
+  },
 ]

@@ -237,4 +237,24 @@ export const away = [
       name: 'deadlines do not call an answer late that has arrived while this process stood still',
     },
   },
+  {
+    name: 'instances are as many as were counted last',
+    file: `${L}stores/guarded/heartbeat.ts`,
+    find: 'each.at > at - REMEMBERED_MS && each.count > count',
+    replace: 'each.count < 0',
+    test: {
+      file: `${L}stores/guarded/heartbeat.test.ts`,
+      name: 'there are as many instances as were counted at most within the last minute',
+    },
+  },
+  {
+    name: 'a node that is back is asked by all calls at once',
+    file: `${L}stores/guarded/node-health.ts`,
+    find: '    if (this.callsInFlight >= FIRST_CALLS * 2 ** Math.floor(ms / SPREAD_MS)) return true\n',
+    replace: '',
+    test: {
+      file: `${L}stores/guarded/guarded-store.test.ts`,
+      name: 'a node that is back is asked by 16 calls at a time at first, and by twice as many every 100 ms',
+    },
+  },
 ]

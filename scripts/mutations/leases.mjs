@@ -252,4 +252,64 @@ export const leases = [
       name: 'what is not decided from leases is a request with a key for idempotency',
     },
   },
+  {
+    name: 'more is reported than is out',
+    file: `${L}algorithms/leases.ts`,
+    find: ' || n > lease[from]!',
+    replace: '',
+    test: {
+      file: `${L}algorithms/guards.test.ts`,
+      name: 'the account of leases does not believe a report of more than is out of that period',
+    },
+  },
+  {
+    name: 'tokens of one window are given back to another',
+    file: `${L}algorithms/leases.ts`,
+    find: '    if (row[at]! <= grantedAt) refundFixedWindow(',
+    replace: '    refundFixedWindow(',
+    test: {
+      file: `${L}algorithms/guards.test.ts`,
+      name: 'the account of leases gives tokens of a fixed window back only to the window that they were taken from',
+    },
+  },
+  {
+    name: 'tokens of one window of a sliding counter are given back to another',
+    file: `${L}algorithms/leases.ts`,
+    find: '    if (start <= grantedAt) refundSlidingCounter(',
+    replace: '    refundSlidingCounter(',
+    test: {
+      file: `${L}algorithms/guards.test.ts`,
+      name: 'the account of leases gives tokens of a sliding counter back only to the window that they were taken from',
+    },
+  },
+  {
+    name: 'a retry takes no account of leases that are out',
+    file: `${L}algorithms/leases.ts`,
+    find: '    if (cost <= limit.burst - out && (out === 0 || go < end)) return go\n',
+    replace: '    return go\n',
+    test: {
+      file: `${L}algorithms/guards.test.ts`,
+      name: 'the account of leases names a retry at which the bucket admits, and before which it does not, also while leases are out',
+    },
+  },
+  {
+    name: 'buckets that space requests are leased',
+    file: `${L}stores/leased/leased-rows.ts`,
+    find: "  if (limit.algorithm === 'gcra' || limit.algorithm === 'leaky_bucket') return false\n",
+    replace: '',
+    test: {
+      file: `${L}stores/leased/leased-rows.test.ts`,
+      name: 'tokens of 100/s smooth 50 can be leased: false',
+    },
+  },
+  {
+    name: 'a holder believes all of its lease',
+    file: `${L}stores/leased/holding.ts`,
+    find: 'const BELIEVED = 0.995\nconst SLACK_MS = 2\n',
+    replace: 'const BELIEVED = 1\nconst SLACK_MS = 0\n',
+    test: {
+      file: `${T}leases/leased-store.test.ts`,
+      name: 'a row that is asked for often is spent no longer when either clock says that the lease has ended',
+    },
+  },
 ]

@@ -73,4 +73,14 @@ export const shards = [
       name: 'a rule in shards gives nothing back to other shards than there were',
     },
   },
+  {
+    name: 'a cost above what a shard holds is explained by the burst',
+    file: `${L}describe.ts`,
+    find: '  return `a cost above ${mostCost} never passes${why}`\n',
+    replace: '  return `a cost above ${burst} never passes${why}`\n',
+    test: {
+      file: `${T}rules/message.test.ts`,
+      name: 'the message of a rule says what each shard holds where a cost is above that',
+    },
+  },
 ]
