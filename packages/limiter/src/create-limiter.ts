@@ -10,11 +10,11 @@ import { DOCUMENT_PARTS } from './rules/document-parts.js'
 import type { RuleInput } from './rules/rule-fields.js'
 import { RuleSet } from './rules/rule-set.js'
 import { memoryStore } from './stores/memory/store.js'
-import type { Store } from './stores/store.js'
+import type { Store, TimedStore } from './stores/store.js'
 
 interface Parts {
   /** Where the counters live; this process's memory unless given. */
-  readonly store?: Store
+  readonly store?: Store | TimedStore
   /** Milliseconds since the epoch; `Date.now` unless given. Read at every check. */
   readonly clock?: Clock
 }

@@ -22,6 +22,7 @@ import {
   IdempotencyConflict,
   IdempotencyInProgress,
   type Store,
+  type TimedStore,
 } from './stores/store.js'
 import type { Moment, Transaction, TransactionRest } from './stores/transaction.js'
 import { top, topLimit } from './top-limit.js'
@@ -29,7 +30,7 @@ import { WarningMemory } from './warning-memory.js'
 
 export class Decider {
   rules: RuleSet
-  readonly store: Store
+  readonly store: Store | TimedStore
   /** The store always answers at once. */
   readonly isSync: boolean
   isClosed = false
@@ -47,12 +48,12 @@ export class Decider {
   /** Counts those that were begun. */
   #changes = 0
 
-  constructor(rules: RuleSet, store: Store, clock: Clock) {
+  constructor(rules: RuleSet, store: Store | TimedStore, clock: Clock) {
     this.rules = rules
     this.store = store
     this.isSync = store.isSync === true
     this.#clock = clock
-    this.#timing = store.deadline === undefined ? {} : { deadline: () => this.#deadline() }
+    this.#timing = 'deadline' in store ? { deadline: () => store.deadline() } : {}
     this.#scopes = new Set()
     drain(this.use(rules))
   }
@@ -86,11 +87,9 @@ export class Decider {
 
   /** Now, and by when the store must have answered. */
   moment(): Moment {
-    return { now: this.now(), deadline: this.#deadline() }
-  }
-
-  #deadline(): number {
-    return this.store.deadline?.() ?? Number.POSITIVE_INFINITY
+    const { store } = this
+    const deadline = 'deadline' in store ? store.deadline() : Number.POSITIVE_INFINITY
+    return { now: this.now(), deadline }
   }
 
   /** The checked request; good until the next one is read. */

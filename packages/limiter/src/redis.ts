@@ -1,7 +1,7 @@
 /** @sluice/limiter/redis: counters in a Redis that many processes share, and what happens while it is away. */
 import { SluiceError } from './errors.js'
 import { didYouMean, quote } from './faults.js'
-import { Deadlines } from './stores/deadlines.js'
+import { Deadlines, deadlineFrom } from './stores/deadlines.js'
 import type { BreakerState } from './stores/guarded/breaker.js'
 import { GuardedStore } from './stores/guarded/guarded-store.js'
 import { Instances } from './stores/guarded/heartbeat.js'
@@ -15,7 +15,7 @@ import { type RedisClient, redisPort } from './stores/redis/redis-client.js'
 import { RedisStore } from './stores/redis/redis-store.js'
 import { StoreClock } from './stores/redis/store-clock.js'
 import { ShardedStore } from './stores/sharded/sharded-store.js'
-import type { Store } from './stores/store.js'
+import type { TimedStore } from './stores/store.js'
 
 export { keepConnected } from './stores/redis/reconnects.js'
 export type { RedisClient } from './stores/redis/redis-client.js'
@@ -81,7 +81,7 @@ export interface LeaseReading {
 }
 
 /** A store that many processes share. */
-export interface SharedStore extends Store {
+export interface SharedStore extends TimedStore {
   readonly health: RedisHealth
   /** Says at once that this instance is there, for whoever cannot wait. */
   beat(): Promise<void>
@@ -105,14 +105,14 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   )
   const port = redisPort(client)
   const keys = new Keys(options.prefix ?? 'sluice')
-  const timers = new Deadlines()
+  const timers = new Deadlines(deadlineMs)
   const lastSeen = new LastSeenRows()
   const now = testClock ?? (() => timers.now())
   const storeTime = (time: number) => clock.at(time)
 
-  const redis = new RedisStore({ port, keys, clock, timers, lastSeen, deadlineMs })
+  const redis = new RedisStore({ port, keys, clock, timers, lastSeen })
   const local = new LocalFallback({ lastSeen, instances, storeTime })
-  const guarded = new GuardedStore({ inner: redis, local, instances, timers, deadlineMs, now })
+  const guarded = new GuardedStore({ inner: redis, local, instances, deadlineMs, now })
   const sharded = new ShardedStore(guarded, { timers, storeTime })
   const store = new LeasedStore({
     inner: sharded,
@@ -123,7 +123,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   })
   return {
     isSync: false,
-    deadline: () => store.deadline(),
+    deadline: () => deadlineFrom(timers),
     decide: (transaction) => store.decide(transaction),
     change: (operations, moment) => store.change(operations, moment),
     use: (rules) => store.use(rules),

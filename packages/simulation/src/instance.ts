@@ -51,7 +51,7 @@ export class Instance {
     const time = this.#time()
     this.store = new LeasedStore({
       inner: new ShardedStore(new Wire(this, parts, time), {
-        timers: time,
+        timers: { now: time.steady, deadlineMs: DEADLINE_MS, deadline: time.deadline },
         random: () => parts.random.next(),
       }),
       time,
@@ -60,7 +60,7 @@ export class Instance {
     })
     this.limiter = createLimiter({
       rules: parts.rules,
-      store: this.store,
+      store: Object.assign(this.store, { deadline: () => time.steady() + DEADLINE_MS }),
       clock: () => time.wall() / 1000,
     })
   }
@@ -73,6 +73,7 @@ export class Instance {
       steady,
       wall: () => Math.round(BEGINNING + elapsed() + clocks.ahead),
       storeTime: (wall) => wall,
+      deadlineMs: DEADLINE_MS,
       deadline: (at, missed) => {
         let isMet = false
         const wait = () => {
@@ -151,10 +152,6 @@ class Wire implements LeasingStore {
     this.#instance = instance
     this.#parts = parts
     this.#time = time
-  }
-
-  deadline(): number {
-    return this.#time.steady() + DEADLINE_MS
   }
 
   decide(transaction: Transaction): Promise<Answer> {

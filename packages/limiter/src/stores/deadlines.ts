@@ -10,8 +10,15 @@ export interface Deadline {
 export interface Timers {
   /** Milliseconds that never go back. */
   readonly now: () => number
+  /** How long a decision may take, in milliseconds; infinite if every answer is waited for. */
+  readonly deadlineMs: number
   /** Calls `missed` at that time, unless the deadline is met before. */
   deadline(at: number, missed: () => void): Deadline
+}
+
+/** By when something that is asked now must be answered. */
+export function deadlineFrom({ now, deadlineMs }: Timers): number {
+  return now() + deadlineMs
 }
 
 class Waiting implements Deadline {
@@ -30,10 +37,15 @@ class Waiting implements Deadline {
 }
 
 export class Deadlines implements Timers {
+  readonly deadlineMs: number
   /** The next comes first; those that were met go when their time has come. */
   #waiting: Waiting[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
   #armedFor = Number.POSITIVE_INFINITY
+
+  constructor(deadlineMs = Number.POSITIVE_INFINITY) {
+    this.deadlineMs = deadlineMs
+  }
 
   /** A function of its own, which may be handed on: it is called for each decision. */
   readonly now = (): number => performance.now()

@@ -13,8 +13,6 @@ export type Awaitable<T> = T | Promise<T>
 export interface Store {
   /** Every answer is given at once, never as a promise. */
   readonly isSync?: boolean
-  /** By when something that is asked now must be answered, by the store's steady clock in milliseconds; a store without it answers at once. */
-  deadline?(): number
   /** Takes from every limit of the transaction, or from none. Rejects with an idempotency error, else answers. */
   decide(transaction: Transaction): Awaitable<Answer>
   /** In order. Says for each what changed, or that it was not done, or that the outcome is unknown. */
@@ -22,6 +20,12 @@ export interface Store {
   /** These rules are in force now; rows of families that are gone may be forgotten, in slices. */
   use(rules: RuleSet): Slices<void> | void
   close(): Awaitable<void>
+}
+
+/** A store that may take time to answer. Of several layers only the outermost is one: it sets the deadlines of all. */
+export interface TimedStore extends Store {
+  /** By when something that is asked now must be answered: milliseconds of the store's steady clock. */
+  deadline(): number
 }
 
 /** Why a store did not answer, and whether what it was asked may have been done all the same. */

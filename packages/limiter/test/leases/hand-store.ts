@@ -16,11 +16,9 @@ const START = 1_700_000_000_000_000
 /** A lease's period and a row's birth, as the store counts them: any will do. */
 const PERIOD = 1
 const BIRTH = START - 1
-/** How long a decision may take. */
-const DEADLINE_MS = 100
-
 export class HandTime implements LeaseTime {
   ms = 0
+  readonly deadlineMs = 100
   readonly #steps = new Set<() => void>()
   #deadlines: { readonly at: number; readonly missed: () => void }[] = []
 
@@ -156,10 +154,6 @@ export class HandStore implements LeasingStore {
 
   constructor(time: HandTime) {
     this.time = time
-  }
-
-  deadline(): number {
-    return this.time.steady() + DEADLINE_MS
   }
 
   decide(transaction: Transaction): Awaitable<Answer> {

@@ -25,7 +25,7 @@ export function open(rules: Rules = LEASED, make = (time: HandTime) => new HandS
   })
   const limiter = createLimiter({
     rules: RuleSet.compile({ rules }),
-    store,
+    store: Object.assign(store, { deadline: () => time.steady() + time.deadlineMs }),
     clock: () => time.wall() / 1000,
   })
   const decide = (cost = 1, request: object = ADA) => limiter.decide({ ...ADA, ...request, cost })

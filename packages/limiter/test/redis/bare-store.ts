@@ -13,8 +13,7 @@ export function bareStore(client: Redis, prefix: string, now: () => number): Red
     port: redisPort(client),
     keys: new Keys(prefix),
     clock: new StoreClock(now),
-    timers: new Deadlines(),
+    timers: new Deadlines(10_000),
     lastSeen: new LastSeenRows(),
-    deadlineMs: 10_000,
   })
 }

@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest'
 import { createLimiter, type Limiter, MemoryStore, type RulesDocument } from '../../src/index.js'
 import type { Answer } from '../../src/stores/answer.js'
-import { Deadlines } from '../../src/stores/deadlines.js'
+import { Deadlines, deadlineFrom } from '../../src/stores/deadlines.js'
 import type { LeasingStore } from '../../src/stores/leasing.js'
 import { ShardedStore } from '../../src/stores/sharded/sharded-store.js'
-import type { Awaitable, Store } from '../../src/stores/store.js'
+import type { Awaitable } from '../../src/stores/store.js'
 import type { Transaction } from '../../src/stores/transaction.js'
 
 const ADA = { subject: { user: 'ada' } }
@@ -15,10 +15,6 @@ const NOW = 1_790_000_000_000
 class SlowStore extends MemoryStore implements LeasingStore {
   readonly held: (() => void)[] = []
   holdsBack: (transaction: Transaction) => boolean = () => false
-
-  deadline(): number {
-    return performance.now() + 30
-  }
 
   override decide(transaction: Transaction): Answer {
     const answer: Awaitable<Answer> = this.holdsBack(transaction)
@@ -33,9 +29,11 @@ class SlowStore extends MemoryStore implements LeasingStore {
 function world(more: RulesDocument['rules'] = {}): { limiter: Limiter; store: SlowStore } {
   const store = new SlowStore()
   // Always shard 0 first: its last unit is soon gone.
-  const sharded: Store = new ShardedStore(store, { timers: new Deadlines(), random: () => 0 })
+  const timers = new Deadlines(30)
+  const sharded = new ShardedStore(store, { timers, random: () => 0 })
+  const timed = Object.assign(sharded, { deadline: () => deadlineFrom(timers) })
   const rules = { hot: { scope: 'user', limits: '40/h', shards: 4 }, ...more } as const
-  return { limiter: createLimiter({ rules, store: sharded, clock: () => NOW }), store }
+  return { limiter: createLimiter({ rules, store: timed, clock: () => NOW }), store }
 }
 
 it('what another shard answers too late is given back, and the denial is given in time', async () => {

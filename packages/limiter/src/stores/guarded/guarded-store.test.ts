@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { type CompiledRule, type Family } from '../../rules/compiled-rule.js'
 import { RuleSet } from '../../rules/rule-set.js'
 import { Answer } from '../answer.js'
-import { Deadlines } from '../deadlines.js'
 import { LastSeenRows } from '../last-seen-rows.js'
 import type { Changed, Operation } from '../operation.js'
 import type { Beat, DecisionCallbacks, HearCalls, RemoteStore } from '../remote-store.js'
@@ -94,7 +93,6 @@ beforeEach(() => {
     inner: below,
     local: new LocalFallback({ lastSeen, instances, storeTime: (us) => us }),
     instances,
-    timers: new Deadlines(),
     deadlineMs: 100,
     now: () => nowMs,
   })

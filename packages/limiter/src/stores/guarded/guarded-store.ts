@@ -6,7 +6,6 @@
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { Slices } from '../../slices.js'
 import type { Answer, DegradedReason } from '../answer.js'
-import type { Timers } from '../deadlines.js'
 import type { LeaseAsk, LeaseReply, LeasingStore } from '../leasing.js'
 import type { Changed, NotConfirmed, Operation } from '../operation.js'
 import type { DecisionCallbacks, RemoteStore } from '../remote-store.js'
@@ -23,7 +22,6 @@ export interface GuardedStoreParts {
   readonly local: LocalFallback
   /** How many share the limits: heartbeats count them. */
   readonly instances: Instances
-  readonly timers: Timers
   /** How long a decision may take, in milliseconds. */
   readonly deadlineMs: number
   /** Milliseconds that never go back, for the breakers and the return. */
@@ -33,20 +31,16 @@ export interface GuardedStoreParts {
 export class GuardedStore implements LeasingStore {
   readonly isSync = false
   readonly #inner: RemoteStore
-  readonly #timers: Timers
-  readonly #deadlineMs: number
   readonly #nodes: NodesHealth
   readonly #instances: Instances
   readonly #heartbeat: Heartbeat
   readonly #local: LocalFallback
   readonly #stopHearing: () => void
 
-  constructor({ inner, local, instances, timers, deadlineMs, now }: GuardedStoreParts) {
+  constructor({ inner, local, instances, deadlineMs, now }: GuardedStoreParts) {
     this.#inner = inner
     this.#local = local
     this.#instances = instances
-    this.#timers = timers
-    this.#deadlineMs = deadlineMs
     this.#nodes = new NodesHealth(now, deadlineMs)
     this.#heartbeat = new Heartbeat(inner, this.#nodes, instances)
     inner.onCall({
@@ -74,10 +68,6 @@ export class GuardedStore implements LeasingStore {
 
   beat(): Promise<void> {
     return this.#heartbeat.beat()
-  }
-
-  deadline(): number {
-    return this.#timers.now() + this.#deadlineMs
   }
 
   decide(transaction: Transaction): Awaitable<Answer> {

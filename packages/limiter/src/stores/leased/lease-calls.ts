@@ -68,9 +68,8 @@ export class LeaseCalls {
       // After those whose answers came with it, so that a no of theirs answers others too.
       queueMicrotask(() => this.#serve(row))
     }
-    const deadline = this.#store.deadline?.() ?? Number.POSITIVE_INFINITY
     this.#store.lease(
-      { rule, value, reports, want, now: wall, deadline },
+      { rule, value, reports, want, now: wall, deadline: steady + this.#time.deadlineMs },
       (reply) => {
         this.#tally.granted += reply.granted
         row.granted(reply, want, { steady, wall }, this.#time.steady())

@@ -1,15 +1,13 @@
 /** The clocks that leases live by. A lease has ended when either of the first two says so. */
-import type { Deadline, Timers } from '../deadlines.js'
+import type { Timers } from '../deadlines.js'
 
-export interface LeaseTime {
+export interface LeaseTime extends Pick<Timers, 'deadline' | 'deadlineMs'> {
   /** Milliseconds that never go back, but may stand still while the machine is suspended. */
   steady(): number
   /** Microseconds since the epoch by this instance's clock, which may be set, but goes on meanwhile. */
   wall(): number
   /** The store's time at this instance's time, as far as is known. */
   storeTime(wall: number): number
-  /** Calls `missed` at that time by the steady clock, unless the deadline is met before. */
-  deadline(at: number, missed: () => void): Deadline
   /** Calls `step` again and again, this many milliseconds apart, until what is returned is called. */
   every(ms: number, step: () => void): () => void
 }
@@ -19,6 +17,7 @@ export function systemTime(timers: Timers, storeTime: (wall: number) => number):
     steady: timers.now,
     wall: () => Date.now() * 1000,
     storeTime,
+    deadlineMs: timers.deadlineMs,
     deadline: (at, missed) => timers.deadline(at, missed),
     every: (ms, step) => {
       const timer = setInterval(step, ms)

@@ -63,10 +63,6 @@ export class LeasedStore implements Store {
     this.#calls = new LeaseCalls(inner, time, this.tally)
   }
 
-  deadline(): number {
-    return this.#inner.deadline?.() ?? Number.POSITIVE_INFINITY
-  }
-
   decide(transaction: Transaction): Awaitable<Answer> {
     if (transaction.idempotency !== null && !transaction.dryRun)
       return this.#inner.decide(transaction)

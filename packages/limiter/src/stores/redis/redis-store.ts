@@ -8,7 +8,7 @@ import type { Family } from '../../rules/compiled-rule.js'
 import { DEFAULT_NAMESPACE } from '../../rules/document.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { Answer } from '../answer.js'
-import type { Timers } from '../deadlines.js'
+import { deadlineFrom, type Timers } from '../deadlines.js'
 import type { LastSeenRows } from '../last-seen-rows.js'
 import type { LeaseAsk, LeaseReply } from '../leasing.js'
 import { type Changed, givingBack, type Operation } from '../operation.js'
@@ -40,8 +40,6 @@ export interface RedisStoreParts {
   readonly clock: StoreClock
   readonly timers: Timers
   readonly lastSeen: LastSeenRows
-  /** How long a decision may take, in milliseconds. */
-  readonly deadlineMs: number
 }
 
 export class RedisStore implements RemoteStore {
@@ -111,7 +109,7 @@ export class RedisStore implements RemoteStore {
   }
 
   #clusterDecider(): ClusterDecider {
-    const { lastSeen, deadlineMs } = this.#parts
+    const { lastSeen, timers } = this.#parts
     const addresses = this.#addresses
     const ifMoving: RareCases = {
       rowByRow: (whole, callbacks) => this.#askCluster(this.#cluster!, whole, callbacks),
@@ -120,7 +118,7 @@ export class RedisStore implements RemoteStore {
     const ifLate: RareCases = { late: (answer) => this.#giveBack(answer) }
     return new ClusterDecider({
       addresses,
-      deadlineMs,
+      deadlineMs: timers.deadlineMs,
       records: this.#records,
       ofOneSlot: (transaction, slot) => this.#askSlot(transaction, slot, ifMoving),
       ask: (transaction) => {
@@ -147,8 +145,7 @@ export class RedisStore implements RemoteStore {
 
   /** The moment of what nobody waits for. */
   #soon(now: number): Moment {
-    const { timers, deadlineMs } = this.#parts
-    return { now, deadline: timers.now() + deadlineMs }
+    return { now, deadline: deadlineFrom(this.#parts.timers) }
   }
 
   async change(operations: readonly Operation[], moment: Moment): Promise<Changed[]> {

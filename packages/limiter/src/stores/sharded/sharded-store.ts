@@ -7,7 +7,7 @@ import type { CompiledRule } from '../../rules/compiled-rule.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 import type { Slices } from '../../slices.js'
 import type { Answer } from '../answer.js'
-import type { Timers } from '../deadlines.js'
+import { deadlineFrom, type Timers } from '../deadlines.js'
 import type { LeaseAsk, LeaseReply, LeaseReport, LeasingStore } from '../leasing.js'
 import { type Changed, givingBack, type Operation } from '../operation.js'
 import { type Awaitable, StoreFailure } from '../store.js'
@@ -23,7 +23,7 @@ const MOST_MORE = 2
 
 export interface ShardedStoreOptions {
   /** They wait for a transaction's deadline, however many shards it asks. */
-  readonly timers: Pick<Timers, 'deadline'>
+  readonly timers: Timers
   readonly random?: Random
   /** The store's time at this instance's time, as far as is known; the same unless given. */
   readonly storeTime?: (now: number) => number
@@ -32,7 +32,7 @@ export interface ShardedStoreOptions {
 export class ShardedStore implements LeasingStore {
   readonly isSync = false
   readonly #inner: LeasingStore
-  readonly #timers: Pick<Timers, 'deadline'>
+  readonly #timers: Timers
   readonly #rules = new ShardRules()
   readonly #chooser: ShardChooser
   readonly #look: ShardLook
@@ -47,10 +47,6 @@ export class ShardedStore implements LeasingStore {
     this.#chooser = new ShardChooser(this.#rules, new LevelBook(), random, storeTime)
     this.#look = new ShardLook(inner, this.#chooser)
     this.#changes = new ShardChanges(inner, this.#rules, this.#look)
-  }
-
-  deadline(): number {
-    return this.#inner.deadline?.() ?? Number.POSITIVE_INFINITY
   }
 
   decide(transaction: Transaction): Awaitable<Answer> {
@@ -113,7 +109,7 @@ export class ShardedStore implements LeasingStore {
     const { now } = answer.transaction
     const operations = givingBack(answer)
     if (operations.length > 0)
-      await this.#inner.change(operations, { now, deadline: this.deadline() })
+      await this.#inner.change(operations, { now, deadline: deadlineFrom(this.#timers) })
   }
 
   change(operations: readonly Operation[], moment: Moment): Awaitable<readonly Changed[]> {
