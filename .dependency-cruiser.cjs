@@ -167,6 +167,7 @@ module.exports = {
       'config',
       'receipts/once',
       'telemetry/',
+      'within',
     ]),
     {
       name: 'nothing but the command knows the command line',

@@ -13,6 +13,7 @@ import * as tstl from 'typescript-to-lua'
 
 const limiter = fileURLToPath(new URL('../packages/limiter/', import.meta.url))
 const lua = (name) => readFileSync(join(limiter, 'lua', name), 'utf8')
+const source = (name) => readFileSync(join(limiter, 'src', name), 'utf8')
 
 /** What depends on nothing comes first. */
 const MODULES = [
@@ -30,6 +31,9 @@ const MODULES = [
   'clock-steps',
   'algorithm',
 ]
+
+/** Their constants have the same names in Lua; so have those of the modules above. */
+const NAMED = ['stores/redis/script-codes.ts', 'stores/transaction.ts']
 
 /** For reading and writing rows that may have leases, and for leasing. */
 const LEASED_ROWS = ['settleLeases', 'rollLeases', 'leasedOut', 'leadOf', 'limitNumbers']
@@ -133,8 +137,8 @@ function withNumbers(code, constants) {
 
 /** The constants of a TypeScript or a Lua file, each alone on its line. */
 function constantsOf(text) {
-  return [...text.matchAll(/^(?:export const|local) ([A-Z][A-Z_]*) = (\d+)$/gm)].map(
-    ([, word, value]) => [word, value],
+  return [...text.matchAll(/^(?:export const|local) ([A-Z][A-Z_]*) = ([\d_]+)$/gm)].map(
+    ([, word, value]) => [word, value.replaceAll('_', '')],
   )
 }
 
@@ -202,8 +206,7 @@ function outputs() {
 -- calls' arguments, that is, argument i is table index i + 1.
 ${MATH}${print(items, reach(items, roots))}return { ${roots.map((root) => `${root} = ${root}`).join(', ')} }
 `
-  const codes = readFileSync(join(limiter, 'src/stores/redis/script-codes.ts'), 'utf8')
-  const own = [codes, ...partsOf(SCRIPT).map(lua)].flatMap(constantsOf)
+  const own = [...NAMED.map(source), ...partsOf(SCRIPT).map(lua)].flatMap(constantsOf)
   const every = new Map([...constants, ...own])
   if (every.size !== constants.size + own.length) throw new Error('a constant has two values')
   const assembled = assemble(items, SCRIPT).replace(/^local [A-Z][A-Z_]* = \d+\n/gm, '')

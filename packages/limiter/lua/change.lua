@@ -56,7 +56,7 @@ local function renewRow(rule, sides, id)
     if rule.limits[j].kind == CONCURRENCY then
       local expiry = renewHold(rule.limits[j], now, beside, id)
       if not first or expiry < first then first = expiry end
-      if expiry > 0 then call('PEXPIRE', beside.key, ceil((beside:lastExpiry() - now + GRACE) / 1000)) end
+      if expiry > 0 then call('PEXPIRE', beside.key, ceil((beside:lastExpiry() - now + GRACE_US) / 1000)) end
     end
   end
   return first or 0
@@ -109,14 +109,14 @@ local function create(name, kind, blank)
   if kind == 'e' then call('RPUSH', name, pack('<dd', 0, 0))
   elseif kind == 'c' then call('ZADD', name, 0, '')
   else call('SET', name, blank) end
-  call('PEXPIRE', name, GRACE / 1000)
+  call('PEXPIRE', name, GRACE_US / 1000)
 end
 
 -- How many instances beat in the last few seconds, this one included.
 local function beat(name, id)
   call('ZADD', name, format('%.0f', now), id)
   call('ZREMRANGEBYSCORE', name, '-inf', format('%.0f', now - 7000000))
-  call('ZREMRANGEBYSCORE', name, format('(%.0f', now + GRACE), '+inf')
+  call('ZREMRANGEBYSCORE', name, format('(%.0f', now + GRACE_US), '+inf')
   call('PEXPIRE', name, 60000)
   return call('ZCARD', name)
 end

@@ -22,7 +22,7 @@ local function saveTats(rule, numbers, sums, rowKey, cost, o)
     end
   end
   if goes == 0 then return end
-  goes = goes + 1 + GRACE
+  goes = goes + 1 + GRACE_US
   if now > numbers[WRITTEN] then numbers[WRITTEN] = now end
   if now < numbers[BIRTH] then numbers[BIRTH] = now end
   numbers[TAKEN] = numbers[TAKEN] + cost
@@ -57,7 +57,7 @@ local function decidePlain(at, n, dry)
       key = first
       return false
     end
-    if numbers[WRITTEN] > now + GRACE then key = first return false end
+    if numbers[WRITTEN] > now + GRACE_US then key = first return false end
     opened[i] = numbers
     texts[size + i] = value
     letters[said + 1 + i] = not sumsAt[i] and '-' or sumsAt[i] == '' and 'n' or 's'

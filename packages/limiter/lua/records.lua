@@ -6,7 +6,7 @@
 local function recordOf(name)
   local known = call('GET', name)
   local ends = known and read('<d', known) or 0
-  return ends > now and ends <= now + RECORD_US + GRACE and known
+  return ends > now and ends <= now + REPLAYABLE_US + GRACE_US and known
 end
 
 -- What a record of somebody else's says to a request with this fingerprint.

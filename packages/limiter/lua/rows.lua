@@ -44,7 +44,7 @@ local function keptOf(extras)
   for _, extra in ipairs(extras) do
     local first, second = extra.numbers[1], extra.numbers[2]
     extra.empty = extra.amount and first + 1 or max(first, second) + 2 * extra.window
-    if extra.empty + GRACE > now then kept[#kept + 1] = extra end
+    if extra.empty + GRACE_US > now then kept[#kept + 1] = extra end
   end
   return kept
 end
@@ -133,7 +133,7 @@ end
 local function save(rule, key, w, sides)
   local names, numbers, sums, mark, hasLog = {}, {}, {}, '-', false
   local function put(value) numbers[#numbers + 1] = value end
-  local goes = goesAt(rule, w, sides) + GRACE
+  local goes = goesAt(rule, w, sides) + GRACE_US
   local keep = w.found and goes <= w.expires
   if not keep then w.expires = max(w.expires, goes + STEP) end
   put(w.expires) put(w.birth) put(w.last) put(w.taken)

@@ -118,7 +118,7 @@ local function restartExtras(extras, written)
     elseif sub(extra.name, 1, 1) == 'e' then
       time = numbers[2]
     end
-    if time <= now + GRACE then kept[#kept + 1] = extra end
+    if time <= now + GRACE_US then kept[#kept + 1] = extra end
   end
   return kept
 end
@@ -127,7 +127,7 @@ end
 -- done also for a denied request, so that it is done once. Receipts from before give nothing because of the
 -- sums, leases because of the row's birth; the key lives on as long as they could.
 local function restartIfAhead(rule, w, sides, rowKey)
-  local ahead = w.found and w.written > now + GRACE
+  local ahead = w.found and w.written > now + GRACE_US
   for j = 1, rule.count do
     local limit = rule.limits[j]
     if limit.kind == CONCURRENCY and isHeldTooLong(limit, now, sides[j]) then ahead = true end

@@ -25,15 +25,11 @@
 --          4 on: records that are replayed.
 --
 -- This part reads the arguments. Constants in capitals are put in as numbers by scripts/generate-lua.mjs:
--- those of the algorithms, of script-codes.ts, and those defined like the ones below.
+-- those of the algorithms, of script-codes.ts and of transaction.ts, and those defined like the ones below.
 local call, pack, read, sub, rep = redis.call, struct.pack, struct.unpack, string.sub, string.rep
 local KEYS, ARGV, unpack = KEYS, ARGV, unpack
--- Microseconds: how far a clock may step back, and by how much longer than needed a key lives.
-local GRACE = 60000000
+-- By how much longer than needed a key lives, in microseconds: its expiry is moved in such steps.
 local STEP = 60000000
--- How long a replayed answer is kept, in microseconds and milliseconds.
-local RECORD_US = 300000000
-local RECORD_MS = 300000
 -- What a row's numbers begin with, before its columns (rows.lua).
 local EXPIRES = 1
 local BIRTH = 2

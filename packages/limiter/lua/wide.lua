@@ -26,7 +26,7 @@ local function keepLonger(rule, w, sides, rowKey)
   for j = 1, rule.count do
     local limit, amount = rule.limits[j], w.row[rule.limits[j].at + AMOUNT + 1]
     if limit.kind == BUCKET and amount ~= 0 and amount ~= limit.amount then
-      if goesAt(rule, w, sides) + GRACE > w.expires then save(rule, rowKey, w, sides) end
+      if goesAt(rule, w, sides) + GRACE_US > w.expires then save(rule, rowKey, w, sides) end
       return
     end
   end
@@ -182,8 +182,8 @@ local function decideOnce(at, n, hold, once, key)
   key = decideWide(at, n, false, hold, key)
   if letters[said + 1] == '1' then
     local answer = table.concat(texts, '', size + 1, size + n)
-    local value = pack('<d', now + RECORD_US) .. fingerprint .. pack('<dI4', now, #description) .. description .. answer
-    call('SET', record, value, 'PX', RECORD_MS)
+    local value = pack('<d', now + REPLAYABLE_US) .. fingerprint .. pack('<dI4', now, #description) .. description .. answer
+    call('SET', record, value, 'PX', REPLAYABLE_US / 1000)
   end
   return key
 end

@@ -5,7 +5,7 @@
  * spent. It counts every way ahead of the clock as time, because what a jump ahead refills is refilled, and no way
  * back.
  */
-import { LONGEST_STEP } from '../../limiter/src/algorithms/clock-steps.js'
+import { GRACE_US } from '../../limiter/src/algorithms/clock-steps.js'
 import { LEASE_PERIOD } from '../../limiter/src/algorithms/leases.js'
 import { FIXED_WINDOW, SLIDING_COUNTER } from '../../limiter/src/algorithms/limit-numbers.js'
 import { type LimitsInput, RuleSet } from '../../limiter/src/index.js'
@@ -182,7 +182,7 @@ export function torment(
       ahead -= stepUs
       meter.moveTo(time())
       // Where the clock is now, the next window may begin before a lease of the last one ends: a stated exception.
-      const canOutliveWindow = meter.isOfWindows && stepUs > LONGEST_STEP
+      const canOutliveWindow = meter.isOfWindows && stepUs > GRACE_US
       if (canOutliveWindow && malice.outlivesWindows !== true) held = []
     } else if (meter.canStep && random.chance(0.01)) {
       ahead += random.whole(0, LONG_STEP_US)

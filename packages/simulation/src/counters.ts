@@ -3,7 +3,7 @@
  * order. A test holds it against a real Redis.
  */
 import { decide, RESET, refund, take, widthOf } from '../../limiter/src/algorithms/algorithm.js'
-import { LONGEST_STEP, restart } from '../../limiter/src/algorithms/clock-steps.js'
+import { GRACE_US, restart } from '../../limiter/src/algorithms/clock-steps.js'
 import {
   carryLeases,
   clearLeases,
@@ -158,7 +158,7 @@ export class Counters {
       at += widthOf(numbers.kind)
     }
     if (row.lease !== null) rollLeases(row.lease, now)
-    if (row.last > now + LONGEST_STEP) this.restart(rule, value, row, now)
+    if (row.last > now + GRACE_US) this.restart(rule, value, row, now)
     return row
   }
 

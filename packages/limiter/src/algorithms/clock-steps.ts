@@ -19,12 +19,15 @@ import { restartSlidingCounter } from './sliding-counter.js'
 import { type LogEntries, restartSlidingLog } from './sliding-log.js'
 import type { Numbers } from './verdict.js'
 
-/** How far a clock may step back with nothing done about it, in microseconds. */
-export const LONGEST_STEP = 60_000_000
+/**
+ * How far a clock may step back with nothing done about it, in microseconds. So rows and records are kept for this
+ * long after they say nothing any more.
+ */
+export const GRACE_US = 60_000_000
 
 /** Whether a hold lives longer than any that is taken now. */
 export function isHeldTooLong(limit: LimitNumbers, now: number, holds: Holds): boolean {
-  return holds.lastExpiry() > now + limit.window + LONGEST_STEP
+  return holds.lastExpiry() > now + limit.window + GRACE_US
 }
 
 /** Whether the limit can be started anew now: a calendar window must know its boundaries. */
@@ -41,7 +44,7 @@ export function restart(
   beside: LogEntries | Holds | undefined,
 ): void {
   const kind = limit.kind
-  const latest = now + LONGEST_STEP
+  const latest = now + GRACE_US
   if (kind === BUCKET) {
     if (row[at + LAST]! > latest) restartBucket(row, at, now)
   } else if (kind === FIXED_WINDOW) {

@@ -25,6 +25,9 @@ export interface Transaction extends Moment {
   readonly isForeign: boolean
 }
 
+/** How long an answer is replayed for its idempotency key, in microseconds. Lua files use this name too. */
+export const REPLAYABLE_US = 300_000_000
+
 export interface Idempotency {
   readonly namespace: string
   /** Whose key it is: the request's first scope by name, and its value; empty where it has none. */

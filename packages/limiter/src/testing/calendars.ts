@@ -1,5 +1,6 @@
 /** Calendar windows start where a zone's days, weeks and months do. */
 import assert from 'node:assert/strict'
+import { DAY_MS } from '../limits/duration.js'
 import type { LimitText } from '../limits/limit-text.js'
 import { ADA, type Chapter, type Open } from './trial.js'
 
@@ -58,7 +59,7 @@ export const calendars: Chapter = {
   'a window that has passed is forgotten, however long ago': async (open) => {
     const trial = open(['3 per calendar month', '2 per calendar day'])
     await trial.take({ ...ADA, cost: 2 })
-    trial.now += 400 * 86_400_000
+    trial.now += 400 * DAY_MS
     assert.deepEqual(await trial.left(ADA), [3, 2])
     await trial.take(ADA)
     assert.deepEqual(await trial.left(ADA), [2, 1])
@@ -71,6 +72,6 @@ export const calendars: Chapter = {
     trial.now = Date.parse('2026-05-29T00:00:20Z')
     await trial.take({ ...ADA, cost: 3 })
     trial.now = Date.parse('2026-05-28T23:59:30Z')
-    assert.equal((await trial.deny(ADA)).retryAfterMs, 86_400_000 + 30_000)
+    assert.equal((await trial.deny(ADA)).retryAfterMs, DAY_MS + 30_000)
   },
 }

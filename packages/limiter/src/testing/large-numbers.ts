@@ -1,5 +1,6 @@
 /** Nothing drifts and nothing is rounded, up to the ends of the stated ranges. */
 import assert from 'node:assert/strict'
+import { DAY_MS } from '../limits/duration.js'
 import type { LimitText } from '../limits/limit-text.js'
 import { ADA, type Chapter, type Open, START } from './trial.js'
 
@@ -81,7 +82,7 @@ export const largeNumbers: Chapter = {
   'a row is kept for as long as it says anything: a year': async (open) => {
     const trial = open(['1 per 366d', '1 per 366d exact', '1 per 366d fixed'])
     await trial.take(ADA)
-    trial.now += 365 * 86_400_000
+    trial.now += 365 * DAY_MS
     assert.deepEqual((await trial.left(ADA)).slice(0, 2), [0, 0])
     await trial.deny(ADA)
   },

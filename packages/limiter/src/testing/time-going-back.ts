@@ -1,5 +1,6 @@
 /** A clock that steps back by up to a minute mints nothing. */
 import assert from 'node:assert/strict'
+import { DAY_MS } from '../limits/duration.js'
 import type { LimitText } from '../limits/limit-text.js'
 import { ADA, type Chapter, FIVES, type Open, START, type Trial } from './trial.js'
 
@@ -51,8 +52,6 @@ const oscillates = Object.values(FIVES).map((limit) => [
     await trial.deny({ ...ADA, cost: 5 })
   },
 ])
-
-const DAY_MS = 86_400_000
 
 /** The clock jumps a day ahead, something is taken there, and it steps back. */
 async function jumpAndBack(trial: Trial, take: () => Promise<unknown>): Promise<void> {

@@ -5,6 +5,7 @@
  */
 import { chmodSync, mkdirSync } from 'node:fs'
 import { type MemoryStore, type MemoryStoreOptions, memoryStore } from '@sluice/limiter'
+import { within } from '../within.js'
 import { CounterFiles } from './counter-files.js'
 import { CounterWriter, type OpenFile, type RotatedFile } from './counter-writer.js'
 import { CountersError } from './counters-error.js'
@@ -152,12 +153,7 @@ class KeptCounters implements Counters {
       .then(() => this.#writer.leave())
       .catch(() => undefined)
     const timeMs = this.#options.closeWithinMs ?? CLOSE_WITHIN_MS
-    let timer: NodeJS.Timeout | undefined
-    const tooLate = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, timeMs)
-    })
-    await Promise.race([written, tooLate])
-    clearTimeout(timer)
+    await within(timeMs, written)
     this.#lock.release()
   }
 }

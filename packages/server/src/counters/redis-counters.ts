@@ -1,11 +1,13 @@
 /** Counters in a shared Redis: its client with settings that are safe, timed, and the secret that all instances share. */
 import { randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { RedisHealth, SharedStore } from '@sluice/limiter/redis'
 import { redisStore } from '@sluice/limiter/redis'
 import type { Cluster, Redis } from 'ioredis'
 import { OnceInRedis } from '../receipts/once-in-redis.js'
 import { Histogram } from '../telemetry/meter.js'
 import { tracedCommand } from '../telemetry/tracing.js'
+import { within } from '../within.js'
 import { printRedisAddress, type RedisAddress } from './redis-address.js'
 import { connectRedis } from './redis-connection.js'
 
@@ -20,6 +22,8 @@ export interface RedisOptions {
 }
 
 const READY_WITHIN_MS = 2000
+/** After a first error another attempt may succeed at once. */
+const AFTER_ERROR_MS = 100
 const MOST_KINDS = 20
 /** It may be lost there, and another instance make a new one. */
 const SHARE_EVERY_MS = 2000
@@ -94,11 +98,11 @@ export class RedisCounters {
     client.on('error', hear)
     try {
       if (client.status === 'ready') return null
-      await new Promise<void>((resolve) => {
+      const ready = new Promise<void>((resolve) => {
         client.once('ready', resolve)
-        setTimeout(resolve, READY_WITHIN_MS).unref()
-        client.once('error', () => setTimeout(resolve, 100).unref())
+        client.once('error', () => void wait(AFTER_ERROR_MS).then(resolve))
       })
+      await within(READY_WITHIN_MS, ready)
       return (client.status as string) === 'ready' ? null : last
     } finally {
       client.off('error', hear)

@@ -130,19 +130,16 @@ export class Follower {
   }
 
   /** When this revision is in force, or so many milliseconds have passed. */
-  reached(revision: number, withinMs: number): Promise<void> {
-    if (this.#state.head.revision >= revision) return Promise.resolve()
+  async reached(revision: number, withinMs: number): Promise<void> {
+    if (this.#state.head.revision >= revision) return
     void this.look()
-    return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer)
-        this.#waiters.delete(waiter)
-        resolve()
-      }
-      const timer = setTimeout(done, withinMs)
-      const waiter = { revision, done }
+    let waiter: Waiter | undefined
+    const isReached = new Promise<void>((done) => {
+      waiter = { revision, done }
       this.#waiters.add(waiter)
     })
+    await within(withinMs, isReached)
+    this.#waiters.delete(waiter!)
   }
 
   /** Looks at the source now; one look at a time, and another where it was asked for meanwhile. Never rejects. */

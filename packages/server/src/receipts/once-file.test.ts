@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Forgotten, GOOD_FOR_MS, NobodyKnows, NotDone, OnceInMemory } from './once.js'
+import { Forgotten, GOOD_FOR_MS, NotDone, OnceInMemory, OutcomeUnknown } from './once.js'
 import { OnceFile } from './once-file.js'
 
 /** Given out by another process. */
@@ -41,7 +41,7 @@ describe('once over restarts', () => {
     const second = open(now + 1000)
     expect(await second.run('done', foreign(now), async () => 'another')).toBe('the answer')
     await expect(second.run('cut off', foreign(now), async () => 'another')).rejects.toThrow(
-      NobodyKnows,
+      OutcomeUnknown,
     )
     expect(await second.run('not done', foreign(now), async () => 'at last')).toBe('at last')
   })

@@ -13,7 +13,14 @@
  */
 import { randomUUID } from 'node:crypto'
 import { noAnswer, within } from '../within.js'
-import { type GivenOut, GOOD_FOR_MS, NobodyKnows, NotDone, type Once, UnderWay } from './once.js'
+import {
+  type GivenOut,
+  GOOD_FOR_MS,
+  InProgress,
+  NotDone,
+  type Once,
+  OutcomeUnknown,
+} from './once.js'
 
 /** What is needed of ioredis. */
 export interface OnceRedis {
@@ -119,7 +126,11 @@ export class OnceInRedis implements Once {
       this.#notRun.delete(begun)
       return null
     } catch (cause) {
-      if (cause instanceof UnderWay || cause instanceof NobodyKnows || cause instanceof NotDone)
+      if (
+        cause instanceof InProgress ||
+        cause instanceof OutcomeUnknown ||
+        cause instanceof NotDone
+      )
         throw cause
       throw new NotDone('the store cannot be asked', { cause })
     }
@@ -137,8 +148,8 @@ export class OnceInRedis implements Once {
     // The previous release marks what it has begun by its life alone.
     const isBegun = found.startsWith(BEGUN) || livesMs > CLAIMED_FOR_MS
     if (found === UNKNOWN || (isBegun && livesMs < GOOD_FOR_MS - this.#longestWorkMs))
-      throw new NobodyKnows('it was begun, and whether it was done is not known')
-    throw new UnderWay('it is under way')
+      throw new OutcomeUnknown('it was begun, and whether it was done is not known')
+    throw new InProgress('it is under way')
   }
 
   /**

@@ -7,7 +7,7 @@
 export const GOOD_FOR_MS = 3_600_000
 
 /** Another request under the same id is under way. */
-export class UnderWay extends Error {}
+export class InProgress extends Error {}
 
 /** It was not done, and may be tried again: nobody could say whether it was done before, or do it. */
 export class NotDone extends Error {}
@@ -16,7 +16,7 @@ export class NotDone extends Error {}
 export class NotRecorded extends NotDone {}
 
 /** It was begun, and whether it was done is not known: it is not done again. */
-export class NobodyKnows extends Error {}
+export class OutcomeUnknown extends Error {}
 
 /** It may have been done before, and that was forgotten. */
 export class Forgotten extends Error {}
@@ -143,7 +143,7 @@ export class OnceInMemory implements Once {
 
 function keptAnswer(answer: string | null): Promise<string> {
   if (answer !== null) return Promise.resolve(answer)
-  const cutOff = Promise.reject(new NobodyKnows('it was cut off'))
+  const cutOff = Promise.reject(new OutcomeUnknown('it was cut off'))
   cutOff.catch(() => {})
   return cutOff
 }

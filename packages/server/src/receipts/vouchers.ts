@@ -13,7 +13,7 @@ import {
   readHold,
   readReceipt,
 } from '@sluice/limiter/transport'
-import { GOOD_FOR_MS, NobodyKnows, NotDone, type Once } from './once.js'
+import { GOOD_FOR_MS, NotDone, type Once, OutcomeUnknown } from './once.js'
 import { Seal } from './seal.js'
 
 /** What a sealed text is for; no kind passes for another. */
@@ -182,7 +182,7 @@ export class Vouchers {
 function done<T>(result: T | NotConfirmed): T {
   if (result === 'not_done') throw new NotDone('the store cannot be asked')
   if (result === 'unknown')
-    throw new NobodyKnows('the store did not answer in time; it may have been done')
+    throw new OutcomeUnknown('the store did not answer in time; it may have been done')
   return result
 }
 

@@ -24,7 +24,7 @@ import {
   readCheck,
   readInclude,
 } from '../http/wire-request.js'
-import { Forgotten, NobodyKnows, NotDone, NotRecorded, UnderWay } from '../receipts/once.js'
+import { Forgotten, InProgress, NotDone, NotRecorded, OutcomeUnknown } from '../receipts/once.js'
 import { Conflict } from '../receipts/vouchers.js'
 import { namespaceOf, requireRole } from '../security/caller.js'
 import { traced } from '../telemetry/tracing.js'
@@ -301,9 +301,9 @@ async function once<T>(honour: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof NotRecorded) throw new ServiceError('disk_unwritable', error.message)
     if (error instanceof NotDone) throw unavailable()
-    if (error instanceof NobodyKnows) throw outcomeUnknown()
+    if (error instanceof OutcomeUnknown) throw outcomeUnknown()
     if (error instanceof Forgotten) throw new ServiceError('unknown_receipt', error.message)
-    if (error instanceof UnderWay)
+    if (error instanceof InProgress)
       throw new ServiceError('idempotency_in_progress', 'it is being used at this moment')
     if (error instanceof Conflict) throw new ServiceError('idempotency_conflict', error.message)
     throw error

@@ -14,7 +14,7 @@ import {
   startSentinels,
   until,
 } from '../../../limiter/test/redis/servers.js'
-import { GOOD_FOR_MS, NobodyKnows, NotDone, UnderWay } from '../../src/receipts/once.js'
+import { GOOD_FOR_MS, InProgress, NotDone, OutcomeUnknown } from '../../src/receipts/once.js'
 import { OnceInRedis } from '../../src/receipts/once-in-redis.js'
 import { Vouchers } from '../../src/receipts/vouchers.js'
 import { startService } from '../service.js'
@@ -192,12 +192,12 @@ describe.each(Object.keys(SETTINGS))('over %s', (name) => {
       for (let n = 0; n < 3; n++) await take(slow, user, resource, 2)
       stallAfter(user)
       const refund = (at: Instance) => at.vouchers.refund(at.limiter, receipt, null)
-      expect([limit, await refusal(refund(slow))]).toEqual([limit, NobodyKnows])
+      expect([limit, await refusal(refund(slow))]).toEqual([limit, OutcomeUnknown])
       for (let n = 0; n < 2; n++)
-        expect([NobodyKnows, NotDone]).toContain(await refusal(refund(slow)))
+        expect([OutcomeUnknown, NotDone]).toContain(await refusal(refund(slow)))
       await recover(slow)
       for (const at of [slow, other, slow, other])
-        expect(await lasting(() => refund(at))).toBe(NobodyKnows)
+        expect(await lasting(() => refund(at))).toBe(OutcomeUnknown)
       // Of a bucket time may have given back a part meanwhile, and whole tokens are given back.
       expect([limit, await left(other, user, resource)]).toEqual([
         limit,
@@ -213,9 +213,9 @@ describe.each(Object.keys(SETTINGS))('over %s', (name) => {
       const reservation = slow.vouchers.reservationOf(await take(slow, user, resource, 1))!
       stallAfter(user)
       const settle = (at: Instance) => at.vouchers.settle(at.limiter, reservation, { requests: 3 })
-      expect([limit, await refusal(settle(slow))]).toEqual([limit, NobodyKnows])
+      expect([limit, await refusal(settle(slow))]).toEqual([limit, OutcomeUnknown])
       await recover(slow)
-      for (const at of [slow, other]) expect(await lasting(() => settle(at))).toBe(NobodyKnows)
+      for (const at of [slow, other]) expect(await lasting(() => settle(at))).toBe(OutcomeUnknown)
       expect([limit, await left(other, user, resource)]).toEqual([limit, 7])
     }
   })
@@ -262,11 +262,11 @@ describe.each(Object.keys(SETTINGS))('over %s', (name) => {
     const again = () => lasting(() => other.once.run('old', foreign(0), async () => 'twice'))
     // It marks what it has begun by its life alone: a claim lives for five seconds.
     await direct.set(key, '?0f7c', 'PX', 5000)
-    expect(await again()).toBe(UnderWay)
+    expect(await again()).toBe(InProgress)
     await direct.set(key, '?0f7c', 'PX', GOOD_FOR_MS)
-    expect(await again()).toBe(UnderWay)
+    expect(await again()).toBe(InProgress)
     await direct.set(key, '?0f7c', 'PX', GOOD_FOR_MS - 30_000)
-    expect(await again()).toBe(NobodyKnows)
+    expect(await again()).toBe(OutcomeUnknown)
   })
 
   it('where only the beginning was not answered, nothing was done, and the same instance does it', async () => {
@@ -292,8 +292,8 @@ describe.each(Object.keys(SETTINGS))('over %s', (name) => {
     expect(await refusal(refund(slow))).toBe(NotDone)
     await until('it is let go', async () => {
       const end = await refusal(refund(other))
-      if (end !== UnderWay) expect(end).toEqual({ requests: 2 })
-      return end !== UnderWay
+      if (end !== InProgress) expect(end).toEqual({ requests: 2 })
+      return end !== InProgress
     })
     await recover(slow)
     expect(await lasting(() => refund(slow))).toEqual({ requests: 2 })
@@ -310,11 +310,11 @@ describe.each(Object.keys(SETTINGS))('over %s', (name) => {
     expect(await done).toBe('first')
     const unknown = slow.once.run('unknown', foreign(0), async () => {
       await lose('unknown')
-      throw new NobodyKnows('it may have been done')
+      throw new OutcomeUnknown('it may have been done')
     })
-    expect(await refusal(unknown)).toBe(NobodyKnows)
+    expect(await refusal(unknown)).toBe(OutcomeUnknown)
     const again = (id: string) => lasting(() => other.once.run(id, foreign(0), async () => 'twice'))
-    expect([await again('done'), await again('unknown')]).toEqual(['first', NobodyKnows])
+    expect([await again('done'), await again('unknown')]).toEqual(['first', OutcomeUnknown])
   })
 
   it('what is begun elsewhere is under way at first, and then not known', async () => {
@@ -326,15 +326,15 @@ describe.each(Object.keys(SETTINGS))('over %s', (name) => {
       'it is begun',
       async () => (await direct.get(`${prefix}:once:x`))?.startsWith('?!') === true,
     )
-    expect(await again()).toBe(UnderWay)
+    expect(await again()).toBe(InProgress)
     await direct.pexpire(`${prefix}:once:x`, GOOD_FOR_MS - 30_000)
-    expect(await again()).toBe(NobodyKnows)
+    expect(await again()).toBe(OutcomeUnknown)
     // Work over a slow store may take longer than that.
     const patient = new OnceInRedis(direct, prefix, 10_000)
-    expect(await refusal(patient.run('x', foreign(0), async () => 'twice'))).toBe(UnderWay)
+    expect(await refusal(patient.run('x', foreign(0), async () => 'twice'))).toBe(InProgress)
     // Also in its last seconds it is not taken for a claim.
     await direct.pexpire(`${prefix}:once:x`, 3000)
-    expect(await again()).toBe(NobodyKnows)
+    expect(await again()).toBe(OutcomeUnknown)
     await direct.pexpire(`${prefix}:once:x`, GOOD_FOR_MS)
     finish('first')
     expect(await work).toBe('first')

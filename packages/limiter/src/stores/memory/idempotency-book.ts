@@ -1,11 +1,8 @@
 /** Allowed answers by idempotency key, for 5 minutes; the oldest go first where there are too many. */
+import { GRACE_US } from '../../algorithms/clock-steps.js'
 import type { Answer } from '../answer.js'
 import { IdempotencyConflict } from '../store.js'
-import type { Idempotency } from '../transaction.js'
-
-const IDEMPOTENCY_US = 300_000_000
-/** Kept for as long again as clocks may step back. */
-const GRACE_US = 60_000_000
+import { type Idempotency, REPLAYABLE_US } from '../transaction.js'
 
 interface Kept {
   readonly fingerprint: string
@@ -30,7 +27,7 @@ export class IdempotencyBook {
     const kept = this.#answers.get(keyOf(asked))
     if (kept === undefined || kept.until <= now) return undefined
     // It was answered by a clock that has since stepped back: how long ago is not known.
-    if (kept.until > now + IDEMPOTENCY_US + GRACE_US) return undefined
+    if (kept.until > now + REPLAYABLE_US + GRACE_US) return undefined
     if (kept.fingerprint !== asked.fingerprint) throw new IdempotencyConflict()
     return kept.answer
   }
@@ -39,7 +36,7 @@ export class IdempotencyBook {
     const key = keyOf(asked)
     const { fingerprint } = asked
     this.#answers.delete(key)
-    this.#answers.set(key, { fingerprint, answer, until: now + IDEMPOTENCY_US })
+    this.#answers.set(key, { fingerprint, answer, until: now + REPLAYABLE_US })
     for (const [oldest, { until }] of this.#answers) {
       if (until + GRACE_US > now && this.#answers.size <= this.#most) break
       this.#answers.delete(oldest)

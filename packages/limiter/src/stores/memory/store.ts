@@ -1,6 +1,7 @@
 /** Counters in this process's memory: exact, without timers, bounded in keys. */
 
 import { atLeast, charge, grant, RESET, refund, reset } from '../../algorithms/algorithm.js'
+import { GRACE_US } from '../../algorithms/clock-steps.js'
 import { type Holds, renewHold } from '../../algorithms/concurrency.js'
 import { BUCKET, CONCURRENCY, type LimitNumbers } from '../../algorithms/limit-numbers.js'
 import { SluiceError } from '../../errors.js'
@@ -24,7 +25,6 @@ import type { Moment, Transaction } from '../transaction.js'
 import { consume } from './consume.js'
 import { IdempotencyBook } from './idempotency-book.js'
 import { NO_HOLDS } from './side/hold-book.js'
-import { GRACE_US } from './table/layout.js'
 import type { Table } from './table/table.js'
 import { Tables } from './table/tables.js'
 

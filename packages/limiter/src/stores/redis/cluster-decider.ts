@@ -14,14 +14,12 @@ import { BUCKET, CONCURRENCY } from '../../algorithms/limit-numbers.js'
 import { span, spanned } from '../../algorithms/token-time.js'
 import { Answer, type AnsweredLimit } from '../answer.js'
 import { IdempotencyConflict, IdempotencyInProgress, notConfirmedBy } from '../store.js'
-import { costOf, partOf, type Transaction, withParts } from '../transaction.js'
+import { costOf, partOf, REPLAYABLE_US, type Transaction, withParts } from '../transaction.js'
 import type { ScriptAnswer } from './change-operation.js'
 import type { Addresses } from './keys.js'
 import { fingerprintOf, type Records, recordBody } from './records.js'
 import { CLAIM, CONFIRM, UNCLAIM } from './script-codes.js'
 
-/** How long an answer can be replayed, in milliseconds. */
-const RECORD_MS = 300_000
 /** With less than this part left, slots are asked one after the other. */
 const NEAR_LIMIT = 0.1
 
@@ -107,7 +105,7 @@ export class ClusterDecider {
     if (!answer.allowed) return answer
     let confirmed: ScriptAnswer
     try {
-      confirmed = await askRecord(CONFIRM, RECORD_MS, recordBody(answer))
+      confirmed = await askRecord(CONFIRM, REPLAYABLE_US / 1000, recordBody(answer))
     } catch (failure) {
       // A record that may be there will be replayed, and must not say that something was taken which was not.
       if (notConfirmedBy(failure) === 'unknown') records.noteOwn(key, answer)

@@ -2232,7 +2232,7 @@ key = decideWide(at, n, false, hold, key)
 if letters[said + 1] == '1' then
 local answer = table.concat(texts, '', size + 1, size + n)
 local value = pack('<d', now + 300000000) .. fingerprint .. pack('<dI4', now, #description) .. description .. answer
-call('SET', record, value, 'PX', 300000)
+call('SET', record, value, 'PX', 300000000 / 1000)
 end
 return key
 end

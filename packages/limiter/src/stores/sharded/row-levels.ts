@@ -141,17 +141,15 @@ const MOST_NUMBERS = 2 ** 20
 
 export class LevelBook {
   readonly #rows = new Map<string, RowLevels>()
-  readonly #ids = new WeakMap<ShardedRule, number>()
   readonly #most: number
   #size = 0
-  #lastId = 0
 
   constructor(most = MOST_NUMBERS) {
     this.#most = most
   }
 
   of(rule: ShardedRule, value: string): RowLevels {
-    const key = this.#keyOf(rule, value)
+    const key = `${rule.id}|${value}`
     const known = this.#rows.get(key)
     if (known !== undefined) {
       // The last to be asked for is the last to go.
@@ -173,15 +171,5 @@ export class LevelBook {
   /** How many numbers are kept. */
   get size(): number {
     return this.#size
-  }
-
-  /** Rules that are made anew are other rules: their limits may be others. */
-  #keyOf(rule: ShardedRule, value: string): string {
-    let id = this.#ids.get(rule)
-    if (id === undefined) {
-      id = ++this.#lastId
-      this.#ids.set(rule, id)
-    }
-    return `${id}|${value}`
   }
 }

@@ -4,7 +4,11 @@ import { CompiledLimit, type CompiledRule, Family } from '../../rules/compiled-r
 import { ByRule } from '../../rules/rule-numbers.js'
 import type { RuleSet } from '../../rules/rule-set.js'
 
+let lastId = 0
+
 export class ShardedRule {
+  /** Of this one only: a rule that is made anew may have other limits. */
+  readonly id = ++lastId
   readonly whole: CompiledRule
   /** How many shards there are. */
   readonly count: number

@@ -4,8 +4,8 @@
  * a row for as long as a receipt from before could still be worth something.
  */
 
+import { GRACE_US } from '../../../algorithms/clock-steps.js'
 import type { SumEntry } from '../export/piece.js'
-import { GRACE_US } from '../table/layout.js'
 
 /** Fewer changes than this are kept apart, however few sums there are. */
 const LEAST_CHANGES = 10_000

@@ -21,9 +21,6 @@ import type { Numbers } from '../../../algorithms/verdict.js'
 import type { Family } from '../../../rules/compiled-rule.js'
 import type { SideTable } from '../side/side-table.js'
 
-/** A row says nothing any more this long after its counters are empty: clocks may step back that far. */
-export const GRACE_US = 60_000_000
-
 /** A column's numbers, on their way from one row to another. */
 const full = new Float64Array(4)
 /** A bucket's numbers in full. */

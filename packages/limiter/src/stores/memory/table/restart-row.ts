@@ -1,10 +1,9 @@
 /** Restarts a row whose times lie ahead because the clock has since stepped back by more than 60 s. */
 import { RESET } from '../../../algorithms/algorithm.js'
-import { isHeldTooLong, restart } from '../../../algorithms/clock-steps.js'
+import { GRACE_US, isHeldTooLong, restart } from '../../../algorithms/clock-steps.js'
 import type { Holds } from '../../../algorithms/concurrency.js'
 import { CONCURRENCY } from '../../../algorithms/limit-numbers.js'
 import type { Family } from '../../../rules/compiled-rule.js'
-import { GRACE_US } from './layout.js'
 import type { Table } from './table.js'
 
 /** Whether the located row, or a hold of it, says a time that cannot be yet. */

@@ -11,9 +11,10 @@
  *   store drops it and another, restored from it, does not.
  */
 
+import { GRACE_US } from '../../../algorithms/clock-steps.js'
 import { CONCURRENCY } from '../../../algorithms/limit-numbers.js'
 import type { HoldBook } from '../side/hold-book.js'
-import { GRACE_US, type Layout } from './layout.js'
+import type { Layout } from './layout.js'
 import { Segment } from './segment.js'
 import type { Shared } from './shared.js'
 import { Sketch } from './sketch.js'

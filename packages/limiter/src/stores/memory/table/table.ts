@@ -3,7 +3,9 @@
  * next asked. A key without a row is located in a blank, which says what is known of it from the sketch;
  * `settle` turns it into a row, so that what is only looked at writes nothing.
  */
+
 import type { Beside } from '../../../algorithms/algorithm.js'
+import { GRACE_US } from '../../../algorithms/clock-steps.js'
 import {
   BUCKET,
   HORIZON_US,
@@ -14,7 +16,7 @@ import type { Family } from '../../../rules/compiled-rule.js'
 import type { HoldBook } from '../side/hold-book.js'
 import { LogRing } from '../side/log-ring.js'
 import { RefundSums } from '../side/refund-sums.js'
-import { GRACE_US, type Layout } from './layout.js'
+import type { Layout } from './layout.js'
 import { Rows } from './rows.js'
 import type { Shared } from './shared.js'
 

@@ -1,5 +1,7 @@
 /** The tables of a store, one for each family of rules, and the secret by which keys are found in them. */
+
 import { randomFillSync } from 'node:crypto'
+import { GRACE_US } from '../../../algorithms/clock-steps.js'
 import { SluiceError } from '../../../errors.js'
 import type { Family } from '../../../rules/compiled-rule.js'
 import type { RuleSet } from '../../../rules/rule-set.js'
@@ -7,7 +9,7 @@ import { type Slices, STEP } from '../../../slices.js'
 import { Fingerprint } from '../../fingerprint.js'
 import { RestoredTables } from '../export/read.js'
 import { exportTables } from '../export/write.js'
-import { GRACE_US, Layout } from './layout.js'
+import { Layout } from './layout.js'
 import { isAhead, restartRow } from './restart-row.js'
 import { newShared, type Shared } from './shared.js'
 import { Table } from './table.js'
