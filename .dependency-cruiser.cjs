@@ -180,7 +180,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^packages/limiter/src/[^/]+\\.ts$',
-        pathNot: '(create-limiter|index|redis|testing|transport)\\.ts$',
+        pathNot: '(create-limiter|index|redis|state|testing|transport)\\.ts$',
       },
       to: { path: '^packages/limiter/src/stores/[^/]+/' },
     },

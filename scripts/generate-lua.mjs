@@ -33,7 +33,7 @@ const MODULES = [
 ]
 
 /** Their constants have the same names in Lua; so have those of the modules above. */
-const NAMED = ['stores/redis/script-codes.ts', 'stores/transaction.ts']
+const NAMED = ['stores/redis/script-protocol.ts', 'stores/transaction.ts']
 
 /** For reading and writing rows that may have leases, and for leasing. */
 const LEASED_ROWS = ['settleLeases', 'rollLeases', 'leasedOut', 'leadOf', 'limitNumbers']

@@ -4,7 +4,7 @@
 -- KEYS     of each operation, in order: of a transaction its idempotency record if it has one; then of each
 --          rule the row, and what its logs and holds keep beside it. Of records, beats and CREATE the one key.
 -- ARGV     1: doubles: the time or 0, how many rules, then operations. Each has HEAD numbers: how many
---          in a row are the same, which it is (script-codes.ts), two that depend on it, and how many pairs
+--          in a row are the same, which it is (script-protocol.ts), two that depend on it, and how many pairs
 --          follow. A pair is a rule (from 1 on; 0: none) and the cost.
 --            transactions   the places in ARGV of the hold's id, and of fingerprint and description; 0: none.
 --                           A pair for each rule.
@@ -25,7 +25,7 @@
 --          4 on: records that are replayed.
 --
 -- This part reads the arguments. Constants in capitals are put in as numbers by scripts/generate-lua.mjs:
--- those of the algorithms, of script-codes.ts and of transaction.ts, and those defined like the ones below.
+-- those of the algorithms, of script-protocol.ts and of transaction.ts, and those defined like the ones below.
 local call, pack, read, sub, rep = redis.call, struct.pack, struct.unpack, string.sub, string.rep
 local KEYS, ARGV, unpack = KEYS, ARGV, unpack
 -- By how much longer than needed a key lives, in microseconds: its expiry is moved in such steps.

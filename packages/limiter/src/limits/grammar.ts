@@ -3,7 +3,6 @@
  * modifier; or `<amount> per calendar <unit> [in <zone>]`; or `<amount> concurrent for <duration>`.
  */
 import { didYouMean, type Fault, list, quote } from '../faults.js'
-import { parseAmount } from './amount.js'
 import { isTimeZone, nearestTimeZone } from './calendar.js'
 import { isUnit, parseDuration, UNITS, unitHint } from './duration.js'
 import {
@@ -12,6 +11,7 @@ import {
   calendarLimit,
   type Limit,
   limitOutOfRange,
+  parseAmount,
 } from './limit.js'
 
 const LONGEST = 200

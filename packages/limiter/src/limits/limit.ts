@@ -10,7 +10,6 @@ import {
   SLIDING_LOG,
 } from '../algorithms/limit-numbers.js'
 import { quote } from '../faults.js'
-import { AMOUNT_RANGE, isAmount } from './amount.js'
 import { printDuration, SECOND_US, UNITS, YEAR_US } from './duration.js'
 
 /** Each algorithm's arithmetic. */
@@ -26,6 +25,9 @@ const KINDS = {
 
 export type Algorithm = keyof typeof KINDS
 export const ALGORITHMS = Object.keys(KINDS) as Algorithm[]
+
+const MOST_AMOUNT = 1_000_000_000
+export const AMOUNT_RANGE = 'a whole number from 1 to 1_000_000_000'
 
 export type CalendarUnit = 'day' | 'week' | 'month'
 export const CALENDAR_UNITS: readonly CalendarUnit[] = ['day', 'week', 'month']
@@ -94,4 +96,18 @@ export function printLimit(limit: Limit): string {
   if (algorithm === 'gcra') return burst === 1 ? `${rate} smooth` : `${rate} smooth ${burst}`
   if (algorithm === 'token_bucket') return burst === amount ? rate : `${rate} burst ${burst}`
   return rate + WORDS[algorithm]
+}
+
+/** A whole number as people write it (`1000`, `1_000`, `20k`, `1.5M`), or undefined where the text is none, or not a whole one. */
+export function parseAmount(text: string): number | undefined {
+  const match = /^([0-9][0-9_]{0,31})(?:\.([0-9]{1,6}))?([kM])?$/.exec(text)
+  if (match === null) return undefined
+  const zeros = match[3] === 'M' ? 6 : match[3] === 'k' ? 3 : 0
+  const fraction = match[2] ?? ''
+  if (fraction.length > zeros) return undefined
+  return Number(match[1]!.replaceAll('_', '') + fraction.padEnd(zeros, '0'))
+}
+
+export function isAmount(n: unknown): n is number {
+  return typeof n === 'number' && Number.isInteger(n) && n >= 1 && n <= MOST_AMOUNT
 }

@@ -1,18 +1,20 @@
 /** The long forms of a limit: `{ algorithm, amount, window, burst }`, `{ capacity, refill_rate }` and their kin. */
 import { list, quote } from '../faults.js'
 import type { FieldReader } from '../field-reader.js'
-import { AMOUNT_RANGE, isAmount, parseAmount } from './amount.js'
 import { isTimeZone, nearestTimeZone } from './calendar.js'
 import { parseDuration } from './duration.js'
 import { isFault, parseLimit } from './grammar.js'
 import {
   ALGORITHMS,
   type Algorithm,
+  AMOUNT_RANGE,
   CALENDAR_UNITS,
   type CalendarUnit,
   calendarLimit,
+  isAmount,
   type Limit,
   limitOutOfRange,
+  parseAmount,
 } from './limit.js'
 import type { LimitText } from './limit-text.js'
 

@@ -1,7 +1,7 @@
 /** Reads the table of costs: what a request to a resource costs, by unit. */
 import { quote, type Warning } from '../faults.js'
 import { type FieldReader, isFields } from '../field-reader.js'
-import { AMOUNT_RANGE, isAmount } from '../limits/amount.js'
+import { AMOUNT_RANGE, isAmount } from '../limits/limit.js'
 import { sortedMethods, splitMethods } from './methods.js'
 import { type Normalize, normalizePattern } from './normalize.js'
 import { parsePattern, patternKey } from './pattern.js'

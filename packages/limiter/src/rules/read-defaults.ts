@@ -1,7 +1,7 @@
 /** Reads what a document says under `defaults`: what holds for rules and addresses that say nothing else. */
 import { quote } from '../faults.js'
 import type { FieldReader } from '../field-reader.js'
-import { isAmount } from '../limits/amount.js'
+import { isAmount } from '../limits/limit.js'
 import type { DefaultsInput } from './document.js'
 import { FAILURE_MODES, type FailureMode, RULE_FIELDS } from './rule-fields.js'
 

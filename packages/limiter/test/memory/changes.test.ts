@@ -8,6 +8,7 @@ import {
   type RulesDocument,
   SluiceError,
 } from '../../src/index.js'
+import { StoreState } from '../../src/state.js'
 import { START, type Step, step, World } from './changing-world.js'
 
 describe('changes exported after a whole state', () => {
@@ -58,16 +59,16 @@ describe('changes exported after a whole state', () => {
     const rules = { r: { scope: 'user', limits: '10/d' } } as const
     const limiter = createLimiter({ rules, store, clock: () => now })
     const subject = { user: 'ada' }
-    const written = [...store.export()]
+    const written = [...new StoreState(store).export()]
     await limiter.check({ subject, cost: 10 })
-    written.push(...store.exportChanges())
+    written.push(...new StoreState(store).exportChanges())
     await limiter.reset(subject)
     now += 3_600_000
     store.compact(now)
     await limiter.refund({ subject })
-    written.push(...store.exportChanges())
+    written.push(...new StoreState(store).exportChanges())
     const restored = memoryStore()
-    restored.import(written)
+    new StoreState(restored).import(written)
     const after = createLimiter({ rules, store: restored, clock: () => now })
     expect((await after.peek({ subject })).remaining).toBe(10)
   })
@@ -169,11 +170,11 @@ describe('changes exported after a whole state', () => {
     const rules = { r: { scope: 'user', limits: ['1 concurrent for 60s', '100/h'] } } as const
     const limiter = createLimiter({ rules, store, clock: () => START })
     const { hold } = await limiter.check({ subject: { user: 'ada' } })
-    const written = [...store.export()]
+    const written = [...new StoreState(store).export()]
     await limiter.release(hold!)
-    written.push(...store.exportChanges())
+    written.push(...new StoreState(store).exportChanges())
     const restored = memoryStore()
-    restored.import(written)
+    new StoreState(restored).import(written)
     const after = createLimiter({ rules, store: restored, clock: () => START })
     expect((await after.check({ subject: { user: 'ada' } })).allowed).toBe(true)
   })
@@ -185,14 +186,14 @@ describe('changes exported after a whole state', () => {
     })
     const limiter = createLimiter({ ...layout(0), store, clock: () => START })
     limiter.checkSync({ subject: { user: 'ada' }, cost: 40 })
-    const written = [...store.export()]
+    const written = [...new StoreState(store).export()]
     for (let i = 1; i < 7; i++) {
       limiter.setRules(layout(i))
       limiter.checkSync({ subject: { user: 'someone else' } })
-      written.push(...store.exportChanges())
+      written.push(...new StoreState(store).exportChanges())
     }
     const restored = memoryStore()
-    restored.import(written)
+    new StoreState(restored).import(written)
     const after = createLimiter({ ...layout(6), store: restored, clock: () => START })
     expect((await after.peek({ subject: { user: 'ada' } })).limits[0]!.remaining).toBe(60)
   })
@@ -203,15 +204,15 @@ describe('changes exported after a whole state', () => {
     const limiter = createLimiter({ ...rules(['10/d exact']), store, clock: () => START })
     const subject = { user: 'ada' }
     limiter.checkSync({ subject })
-    const pieces = [...store.export()]
+    const pieces = [...new StoreState(store).export()]
     limiter.checkSync({ subject })
     const later = rules(['10/d exact', '10/d'])
     limiter.setRules(later)
     // Brings the row to the new layout without writing it.
     await limiter.peek({ subject })
-    pieces.push(...store.exportChanges())
+    pieces.push(...new StoreState(store).exportChanges())
     const copy = memoryStore()
-    copy.import(pieces)
+    new StoreState(copy).import(pieces)
     const restored = createLimiter({ ...later, store: copy, clock: () => START })
     expect((await restored.peek({ subject })).used).toBe(2)
   })
@@ -223,14 +224,14 @@ describe('changes exported after a whole state', () => {
       const limiter = createLimiter({ rules, store, clock: () => START })
       limiter.checkSync({ subject: { user: 'ada' }, cost: 40 })
       const written: Uint8Array[] = []
-      const exported = store.export()
+      const exported = new StoreState(store).export()
       for (let i = 0; i < pulled; i++) written.push(exported.next().value ?? new Uint8Array())
       const changed = { r: { scope: 'user', limits: ['100/h', '1000/d'] } } as const
       limiter.setRules({ rules: changed })
       limiter.checkSync({ subject: { user: 'ada' } })
       written.push(...exported)
       const restored = memoryStore()
-      restored.import(written)
+      new StoreState(restored).import(written)
       const after = createLimiter({ rules: changed, store: restored, clock: () => START })
       const { limits } = await after.peek({ subject: { user: 'ada' } })
       expect(limits[0]!.remaining).toBeLessThanOrEqual(60)
@@ -243,36 +244,38 @@ describe('changes exported after a whole state', () => {
     const rules = { r: { scope: 'user', limits: '100/h' } } as const
     const limiter = createLimiter({ rules, store, clock: () => now })
     for (let i = 0; i < 20_000; i++) limiter.checkSync({ subject: { user: `u${i}` } })
-    const whole = size(store.export())
-    expect(size(store.exportChanges())).toBe(0)
+    const whole = size(new StoreState(store).export())
+    expect(size(new StoreState(store).exportChanges())).toBe(0)
     now += 1
     for (let i = 0; i < 200; i++) limiter.checkSync({ subject: { user: `u${i}` } })
-    const changes = size(store.exportChanges())
+    const changes = size(new StoreState(store).exportChanges())
     expect(changes).toBeGreaterThan(200 * 24)
     expect(changes).toBeLessThan(whole / 50)
-    expect(size(store.exportChanges())).toBe(0)
+    expect(size(new StoreState(store).exportChanges())).toBe(0)
   })
 
   it('are refused after an export that was not read to its end, and without one', () => {
     const { store } = new World()
-    expect(() => store.exportChanges()).toThrow(SluiceError)
-    store.export().next()
-    expect(() => store.exportChanges()).toThrow(/to its end/)
-    for (const _ of store.export());
-    expect([...store.exportChanges()].every(({ length }) => length === 0)).toBe(true)
+    expect(() => new StoreState(store).exportChanges()).toThrow(SluiceError)
+    new StoreState(store).export().next()
+    expect(() => new StoreState(store).exportChanges()).toThrow(/to its end/)
+    for (const _ of new StoreState(store).export());
+    expect([...new StoreState(store).exportChanges()].every(({ length }) => length === 0)).toBe(
+      true,
+    )
   })
 
   it('are refused where one of them is missing, or comes twice', () => {
     const store = memoryStore()
     const rules = { r: { scope: 'user', limits: '100/h' } } as const
     const limiter = createLimiter({ rules, store, clock: () => START })
-    const exported = [[...store.export()]]
+    const exported = [[...new StoreState(store).export()]]
     for (let i = 0; i < 3; i++) {
       limiter.checkSync({ subject: { user: `u${i}` } })
-      exported.push([...store.exportChanges()])
+      exported.push([...new StoreState(store).exportChanges()])
     }
     const load = (...which: number[]) =>
-      memoryStore().import(which.flatMap((index) => exported[index]!))
+      new StoreState(memoryStore()).import(which.flatMap((index) => exported[index]!))
     load(0, 1, 2, 3)
     load(0, 1)
     for (const wrong of [[0, 2], [0, 1, 1], [1], [0, 1, 3], [0, 0]])
@@ -299,7 +302,7 @@ function expectNoResetByFlood(limit: LimitText): void {
   const unbounded = createLimiter({ rules, clock })
   let store = memoryStore({ maxKeys: 50 })
   let limiter = createLimiter({ rules, store, clock })
-  let written = [...store.export()]
+  let written = [...new StoreState(store).export()]
   const counts = new Map<string, [number, number]>()
   let random = 42
   for (let i = 0; i < 12_000; i++) {
@@ -310,13 +313,13 @@ function expectNoResetByFlood(limit: LimitText): void {
     counts.set(user, count)
     if (limiter.checkSync({ subject: { user } }).allowed) count[0]++
     if (unbounded.checkSync({ subject: { user } }).allowed) count[1]++
-    if (i % 40 === 39) written.push(...store.exportChanges())
+    if (i % 40 === 39) written.push(...new StoreState(store).exportChanges())
     if (i % 400 !== 399) continue
     store = memoryStore({ maxKeys: 50 })
-    store.import(written)
+    new StoreState(store).import(written)
     expect(store.size.keys).toBeLessThanOrEqual(64)
     limiter = createLimiter({ rules, store, clock })
-    written = [...store.export()]
+    written = [...new StoreState(store).export()]
   }
   for (const [bounded, atMost] of counts.values()) expect(bounded).toBeLessThanOrEqual(atMost)
 }

@@ -8,6 +8,7 @@ import {
   memoryStore,
   type RulesDocument,
 } from '../../src/index.js'
+import { StoreState } from '../../src/state.js'
 import { BothStores } from './both-stores.js'
 
 export const START = 1_780_000_000_000
@@ -109,8 +110,8 @@ export class World {
     if (this.#running !== null) return
     if (isWhole || this.#written.length === 0) {
       this.#written.length = 0
-      this.#running = this.store.export()
-    } else this.#running = this.store.exportChanges()
+      this.#running = new StoreState(this.store).export()
+    } else this.#running = new StoreState(this.store).exportChanges()
   }
 
   #pull(pieces: number): void {
@@ -129,7 +130,7 @@ export class World {
       this.#pull(Number.POSITIVE_INFINITY)
     }
     const restored = memoryStore()
-    restored.import(this.#written)
+    new StoreState(restored).import(this.#written)
     this.#both.twin = restored
   }
 }

@@ -1,6 +1,7 @@
 /** Memory is given back for counters that say nothing any more, whatever happened to the rules meanwhile. */
 import { expect, it } from 'vitest'
 import { createLimiter, type Limiter, memoryStore } from '../../src/index.js'
+import { StoreState } from '../../src/state.js'
 
 const START = 1_780_000_000_000
 const HOUR = 3_600_000
@@ -59,7 +60,7 @@ it('of an idle rule, after a restart', () => {
   const before = memoryStore()
   flood(createLimiter({ rules, store: before, clock: () => now }), 3000)
   const store = memoryStore()
-  store.import(before.export())
+  new StoreState(store).import(new StoreState(before).export())
   const limiter = createLimiter({ rules, store, clock: () => now })
   expect(store.size.keys).toBe(3000)
   now += HOUR

@@ -12,6 +12,7 @@ import {
   type MemoryStore,
   memoryStore,
 } from '../../src/index.js'
+import { StoreState } from '../../src/state.js'
 
 const START = 1_780_000_020_000
 const USERS = 40
@@ -83,11 +84,11 @@ class Full {
 
   #export(): void {
     if (this.#running !== null) return
-    if (!this.#isBegun || !this.store.canExportChanges) {
+    if (!this.#isBegun || !new StoreState(this.store).canExportChanges) {
       this.#whole = []
       this.#isBegun = true
-      this.#running = this.store.export()
-    } else this.#running = this.store.exportChanges()
+      this.#running = new StoreState(this.store).export()
+    } else this.#running = new StoreState(this.store).exportChanges()
   }
 
   #pull(pieces: number): void {
@@ -116,7 +117,7 @@ class Full {
     this.#export()
     this.#pull(Number.POSITIVE_INFINITY)
     const store = memoryStore()
-    store.import(this.#whole)
+    new StoreState(store).import(this.#whole)
     const restored = this.#limiterOver(store)
     for (let i = 0; i < USERS; i++) {
       const request = { subject: { user: `u${i}` } }

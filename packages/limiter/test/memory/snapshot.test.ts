@@ -7,6 +7,7 @@ import {
   type RulesDocument,
   SluiceError,
 } from '../../src/index.js'
+import { StoreState } from '../../src/state.js'
 
 const START = 1_780_000_000_000
 const RULES = {
@@ -20,7 +21,7 @@ const RULES = {
 } as const satisfies RulesDocument
 
 function joined(store: MemoryStore): Uint8Array {
-  return Buffer.concat([...store.export()])
+  return Buffer.concat([...new StoreState(store).export()])
 }
 
 function used(users: number) {
@@ -38,7 +39,7 @@ describe('a memory store', () => {
   it('answers the same after export and import', async () => {
     const { store, limiter, now } = used(300)
     const restored = memoryStore()
-    restored.import([joined(store)])
+    new StoreState(restored).import([joined(store)])
     const other = createLimiter({ ...RULES, store: restored, clock: () => now + 1000 })
     const same = createLimiter({ ...RULES, store, clock: () => now + 1000 })
     for (let i = 0; i < 60; i++) {
@@ -54,7 +55,7 @@ describe('a memory store', () => {
   it('keeps what was imported until rules are known, and then forgets what they do not have', async () => {
     const { store, now } = used(300)
     const restored = memoryStore()
-    restored.import([joined(store)])
+    new StoreState(restored).import([joined(store)])
     const limiter = createLimiter({ rules: {}, store: restored, clock: () => now })
     expect(restored.size.keys).toBe(store.size.keys)
     limiter.setRules(RULES)
@@ -72,7 +73,7 @@ describe('a memory store', () => {
       const pieces: Uint8Array[] = []
       for (let at = 0; at < bytes.length; at += length) pieces.push(bytes.subarray(at, at + length))
       const restored = memoryStore()
-      restored.import(pieces)
+      new StoreState(restored).import(pieces)
       expect(restored.size.keys).toBe(store.size.keys)
     }
   })
@@ -80,7 +81,7 @@ describe('a memory store', () => {
   it('carries use over into rules that changed meanwhile', async () => {
     const { store, now } = used(300)
     const restored = memoryStore()
-    restored.import(store.export())
+    new StoreState(restored).import(new StoreState(store).export())
     const rules = { many: { scope: 'user', limits: ['1/s', '20/h exact'] } } as const
     const [before, after] = [store, restored].map((of) =>
       createLimiter({ rules, store: of, clock: () => now }),
@@ -98,7 +99,7 @@ describe('a memory store', () => {
     const decision = await first.check({ subject: { org: 'acme' } })
     await first.refund(decision)
     const restored = memoryStore()
-    restored.import(store.export())
+    new StoreState(restored).import(new StoreState(store).export())
     const second = createLimiter({ ...RULES, store: restored, clock })
     const later = await second.check({ subject: { org: 'acme' } })
     expect(later.remaining).toBe(9)
@@ -115,12 +116,14 @@ describe('a memory store', () => {
   ])('refuses a state %s', (_, damage) => {
     const bytes = damage(Uint8Array.from(joined(used(40).store)))
     const restored = memoryStore()
-    expect(() => restored.import([bytes])).toThrow(SluiceError)
+    expect(() => new StoreState(restored).import([bytes])).toThrow(SluiceError)
     expect(restored.size.keys).toBe(0)
   })
 
   it('refuses to import after it was used', () => {
     const { store } = used(1)
-    expect(() => store.import(used(1).store.export())).toThrow(/before the store is used/)
+    expect(() => new StoreState(store).import(new StoreState(used(1).store).export())).toThrow(
+      /before the store is used/,
+    )
   })
 })

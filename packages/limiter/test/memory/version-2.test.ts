@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { createLimiter, memoryStore, type RulesDocument } from '../../src/index.js'
+import { StoreState } from '../../src/state.js'
 import { readHold, readReceipt } from '../../src/transport.js'
 
 interface Said {
@@ -36,7 +37,7 @@ const { now, keys, rules, said } = JSON.parse(read('answers.json').toString()) a
 
 function restored() {
   const store = memoryStore()
-  store.import([read('state')])
+  new StoreState(store).import([read('state')])
   return store
 }
 
@@ -69,7 +70,7 @@ it('a state of version 2 says what it said to the release that wrote it, and no 
 
 it('a state of version 2 says the same after it was written anew', async () => {
   const store = memoryStore()
-  store.import(restored().export())
+  new StoreState(store).import(new StoreState(restored()).export())
   await expectAnswers(store)
 })
 
@@ -78,7 +79,9 @@ it('a state of version 2 is not read if a byte of it was changed, or its end is 
   for (const at of [3, 100, 5000, bytes.length - 2]) {
     const damaged = Buffer.from(bytes)
     damaged[at]! ^= 1
-    expect(() => memoryStore().import([damaged])).toThrow(/cannot be read/)
+    expect(() => new StoreState(memoryStore()).import([damaged])).toThrow(/cannot be read/)
   }
-  expect(() => memoryStore().import([bytes.subarray(0, -100)])).toThrow(/cannot be read/)
+  expect(() => new StoreState(memoryStore()).import([bytes.subarray(0, -100)])).toThrow(
+    /cannot be read/,
+  )
 })

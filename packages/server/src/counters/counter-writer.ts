@@ -7,6 +7,7 @@
 import { open as openFile, rename, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { type MemoryStore, SluiceError } from '@sluice/limiter'
+import { StoreState } from '@sluice/limiter/state'
 import type { CounterFiles } from './counter-files.js'
 import { CounterLog } from './counter-log.js'
 
@@ -33,7 +34,7 @@ export interface CounterWriterOptions {
 }
 
 export class CounterWriter {
-  readonly #store: MemoryStore
+  readonly #state: StoreState
   readonly #files: CounterFiles
   readonly #now: () => number
   readonly #open: OpenFile
@@ -44,7 +45,7 @@ export class CounterWriter {
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(store: MemoryStore, files: CounterFiles, options: CounterWriterOptions) {
-    this.#store = store
+    this.#state = new StoreState(store)
     this.#files = files
     this.#now = options.now
     this.#open = options.open ?? openFile
@@ -66,7 +67,7 @@ export class CounterWriter {
   }
 
   async #write(): Promise<void> {
-    if (this.#log === null || !this.#store.canExportChanges || this.#hasGrown(this.#log))
+    if (this.#log === null || !this.#state.canExportChanges || this.#hasGrown(this.#log))
       await this.#writeWhole()
     else await this.#writeChanges(this.#log)
     const beside = this.#beside()
@@ -83,7 +84,7 @@ export class CounterWriter {
     const log = new CounterLog(await this.#open(aside, 'w', 0o600))
     try {
       await log.begin()
-      await this.#group(log, this.#store.export())
+      await this.#group(log, this.#state.export())
       await rename(aside, this.#files.pathOf(number))
       await this.#syncFolder()
     } catch (error) {
@@ -103,7 +104,7 @@ export class CounterWriter {
 
   async #writeChanges(log: CounterLog): Promise<void> {
     try {
-      await this.#group(log, this.#store.exportChanges())
+      await this.#group(log, this.#state.exportChanges())
     } catch (error) {
       await this.#leave()
       if (!(error instanceof SluiceError)) throw error

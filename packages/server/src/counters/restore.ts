@@ -1,6 +1,7 @@
 /** The counters of the newest file that can be believed; a damaged one is set aside, and the one before used. */
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import type { MemoryStore } from '@sluice/limiter'
+import { StoreState } from '@sluice/limiter/state'
 import type { CounterFiles } from './counter-files.js'
 import { findWholeGroups, readPieces } from './counter-log.js'
 
@@ -43,7 +44,7 @@ function read(store: MemoryStore, path: string): { takenAtMs: number; left: numb
     const { size } = fstatSync(file)
     const found = findWholeGroups(file, size)
     if (found === null) throw new Error('not one whole state is in it')
-    store.import(readPieces(file, found.end))
+    new StoreState(store).import(readPieces(file, found.end))
     return { takenAtMs: found.takenAtMs, left: size - found.end }
   } finally {
     closeSync(file)

@@ -3,7 +3,8 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileS
 import { type FileHandle, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createLimiter, memoryStore } from '@sluice/limiter'
-import { describe, expect, it } from 'vitest'
+import { StoreState } from '@sluice/limiter/state'
+import { describe, expect, it, vi } from 'vitest'
 import { CounterFiles } from '../../src/counters/counter-files.js'
 import { CounterWriter } from '../../src/counters/counter-writer.js'
 import { type CountersOptions, openCounters } from '../../src/counters/counters.js'
@@ -126,14 +127,17 @@ describe('a full store', () => {
     limiter.checkSync({ subject: { user: 'u1' } })
     await writer.write()
     limiter.checkSync({ subject: { user: 'u1' } })
-    const changes = store.exportChanges.bind(store)
-    store.exportChanges = function* () {
-      for (const piece of changes()) {
+    const { exportChanges } = StoreState.prototype
+    vi.spyOn(StoreState.prototype, 'exportChanges').mockImplementationOnce(function* (
+      this: StoreState,
+    ) {
+      for (const piece of exportChanges.call(this)) {
         flood()
         yield piece
       }
-    }
+    })
     await writer.write()
+    vi.restoreAllMocks()
     await writer.leave()
     expect(readdirSync(folder)).toContain('counters-000002.log')
     const again = openCounters(folder, { ...BY_HAND, store: { maxKeys: 8 } })

@@ -43,7 +43,8 @@ export interface MemoryStoreOptions {
 
 export class MemoryStore implements Store {
   readonly isSync = true
-  readonly #tables: Tables
+  /** @internal For the state of the store (export/store-state.ts). */
+  readonly tables: Tables
   readonly #idempotency: IdempotencyBook
   readonly #onClockStepBack: (byMs: number) => void
   /** The latest time that was decided at since the clock last stepped back. */
@@ -52,7 +53,7 @@ export class MemoryStore implements Store {
   clockStepsBack = 0
 
   constructor(options: MemoryStoreOptions = {}) {
-    this.#tables = new Tables(wholeNumber('maxKeys', options.maxKeys ?? 1_000_000))
+    this.tables = new Tables(wholeNumber('maxKeys', options.maxKeys ?? 1_000_000))
     this.#idempotency = new IdempotencyBook(
       wholeNumber('maxIdempotencyKeys', options.maxIdempotencyKeys ?? 100_000),
     )
@@ -63,10 +64,10 @@ export class MemoryStore implements Store {
     const { idempotency, now } = transaction
     if (now > this.#latest) this.#latest = now
     else if (now < this.#latest - GRACE_US) this.#stepBack(now)
-    if (idempotency === null || transaction.dryRun) return consume(this.#tables, transaction)
+    if (idempotency === null || transaction.dryRun) return consume(this.tables, transaction)
     const known = this.#idempotency.find(idempotency, now)
     if (known !== undefined) return known.again()
-    const answer = consume(this.#tables, transaction)
+    const answer = consume(this.tables, transaction)
     if (answer.allowed) this.#idempotency.add(idempotency, answer, now)
     return answer
   }
@@ -86,7 +87,7 @@ export class MemoryStore implements Store {
       // A charge gives each a row, if only an empty one: one that is made or moved and not written would be in no export.
       const isWritten =
         kind === 'charge' || kind === 'raise' || (isOfLimit(operation) && changed[i]! > 0)
-      if (isWritten) this.#tables.locate(operation.rule.family, operation.value, now).touch(now)
+      if (isWritten) this.tables.locate(operation.rule.family, operation.value, now).touch(now)
     }
     return changed
   }
@@ -137,7 +138,7 @@ export class MemoryStore implements Store {
   }
 
   #raise({ rule, limit, value, amount }: Raise, now: number): number {
-    const table = this.#tables.locate(rule.family, value, now)
+    const table = this.tables.locate(rule.family, value, now)
     limit.prepare(now)
     table.settle(now)
     return table.change(limit.column, now, (full, beside) =>
@@ -146,7 +147,7 @@ export class MemoryStore implements Store {
   }
 
   #charge({ rule, limit, value, amount }: Charge, now: number): number {
-    const table = this.#tables.locate(rule.family, value, now)
+    const table = this.tables.locate(rule.family, value, now)
     const { numbers, column } = limit
     limit.prepare(now)
     // What is taken may need a log.
@@ -163,7 +164,7 @@ export class MemoryStore implements Store {
    * row makes no difference then.
    */
   #locateUsed(family: Family, value: string, now: number): Table | null {
-    const table = this.#tables.locate(family, value, now)
+    const table = this.tables.locate(family, value, now)
     return table.isKnown ? table : null
   }
 
@@ -185,7 +186,7 @@ export class MemoryStore implements Store {
   }
 
   #renew(operation: Renew, now: number): number {
-    this.#tables.noteHolds()
+    this.tables.noteHolds()
     const expiries = this.#holdsOf(operation, now).map(({ limit, holds }) =>
       renewHold(limit, now, holds, operation.holdId),
     )
@@ -193,7 +194,7 @@ export class MemoryStore implements Store {
   }
 
   #release(operation: HoldOperation, now: number): number {
-    this.#tables.noteHolds()
+    this.tables.noteHolds()
     const { holdId } = operation
     let released = 0
     for (const { holds } of this.#holdsOf(operation, now)) {
@@ -205,7 +206,7 @@ export class MemoryStore implements Store {
 
   /** The rules may have changed since the hold was taken: its limits are found by what they are. */
   #holdsOf({ rule, value }: HoldOperation, now: number): { limit: LimitNumbers; holds: Holds }[] {
-    const table = this.#tables.find(rule.family, value, now)
+    const table = this.tables.find(rule.family, value, now)
     return rule.limits.flatMap(({ id, numbers }) => {
       if (numbers.kind !== CONCURRENCY) return []
       const column = table?.layout.indexOf(id) ?? -1
@@ -215,47 +216,20 @@ export class MemoryStore implements Store {
   }
 
   use(rules: RuleSet): Slices<void> {
-    return this.#tables.keep(rules)
+    return this.tables.keep(rules)
   }
 
   close(): void {}
 
   /** What it holds: keys (those not used for a while too, until their place is needed), bytes, and how many keys had to go. */
   get size(): { readonly keys: number; readonly bytes: number; readonly evicted: number } {
-    const { keys, bytes, evicted } = this.#tables.size
+    const { keys, bytes, evicted } = this.tables.size
     return { keys, bytes: bytes + 500 * this.#idempotency.size, evicted }
   }
 
   /** Gives back the memory of keys that say nothing any more, a small part at each call. `now` in milliseconds. */
   compact(now: number = Date.now()): void {
-    this.#tables.compact(now * 1000)
-  }
-
-  /**
-   * The whole state in pieces, to be written one after the other; includes the secret seed of the keys.
-   * Deciding may go on between two pieces: some are empty, to give the occasion. What is written after
-   * its row was exported is in the changes that are exported next. Idempotency keys are not exported.
-   */
-  export(): IterableIterator<Uint8Array> {
-    return this.#tables.export()
-  }
-
-  /**
-   * What was written since the last export, to be imported after it; no piece where that is nothing. Only
-   * where `canExportChanges`.
-   */
-  exportChanges(): IterableIterator<Uint8Array> {
-    return this.#tables.exportChanges()
-  }
-
-  /** A whole state was exported to its end, the changes since too, and not too many keys had to go meanwhile. */
-  get canExportChanges(): boolean {
-    return this.#tables.canExportChanges
-  }
-
-  /** Takes over an exported state, and the changes after it; only into a store that was not used yet. */
-  import(pieces: Iterable<Uint8Array>): void {
-    this.#tables.import(pieces)
+    this.tables.compact(now * 1000)
   }
 }
 

@@ -3,25 +3,25 @@ import type { CompiledRule } from '../../rules/compiled-rule.js'
 import type { LimitOperation, Operation } from '../operation.js'
 import { StoreFailure } from '../store.js'
 import type { Moment } from '../transaction.js'
-import type { ArgumentWriter } from './arguments.js'
 import type { Addresses } from './keys.js'
 import { RuleLayout } from './rule-layout.js'
+import { ScriptOperation } from './script-operation.js'
 import {
+  type ArgumentWriter,
   BEAT,
   CHARGE,
   GRANT,
   ITEM_WIDTH,
+  NUMBERS,
+  OTHER_KIND,
   RAISE,
   REFUND,
   RELEASE,
   RENEW,
+  REPLAYED,
   RESET_ROW,
-} from './script-codes.js'
-import { ScriptOperation } from './script-operation.js'
-import type { ScriptReply } from './script-reply.js'
-
-const OTHER_KIND = 'x'
-const NUMBERS = 0x76 // v
+  type ScriptReply,
+} from './script-protocol.js'
 
 const CODES: Readonly<Record<Operation['kind'], number>> = {
   refund: REFUND,
@@ -46,7 +46,7 @@ export interface Change {
 
 /** What the script says of it: the letter, a number for each item or one for the row, a record. */
 export interface ScriptAnswer {
-  readonly letter: string
+  readonly letter: number
   readonly numbers: readonly number[]
   readonly record: Buffer | null
 }
@@ -89,11 +89,11 @@ export class ChangeOperation extends ScriptOperation {
   }
 
   read(reply: ScriptReply): boolean {
-    const letter = String.fromCharCode(reply.letter())
+    const letter = reply.letter()
     const count = Math.max(1, this.#change.items.length)
     const numbers: number[] = []
     if (reply.letter() === NUMBERS) reply.numbers(count, numbers, 0)
-    const record = letter === 'r' ? reply.record() : null
+    const record = letter === REPLAYED ? reply.record() : null
     if (letter === OTHER_KIND) this.fail(new StoreFailure('store_refused', 'unknown'))
     if (this.isOver) return true
     this.isOver = true
@@ -144,7 +144,7 @@ export function changeOf(operations: readonly Operation[], addresses: Addresses)
   }
 }
 
-/** ITEM_WIDTH numbers: see script-codes.ts. */
+/** ITEM_WIDTH numbers: see script-protocol.ts. */
 function itemOf(rule: CompiledRule, operation: LimitOperation): number[] {
   const place = rule.limits.indexOf(operation.limit) + 1
   if (operation.kind !== 'refund') return [place, operation.amount, 0, 0, 0, 0, 0, 0]

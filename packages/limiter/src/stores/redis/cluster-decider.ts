@@ -18,7 +18,7 @@ import { costOf, partOf, REPLAYABLE_US, type Transaction, withParts } from '../t
 import type { ScriptAnswer } from './change-operation.js'
 import type { Addresses } from './keys.js'
 import { fingerprintOf, type Records, recordBody } from './records.js'
-import { CLAIM, CONFIRM, UNCLAIM } from './script-codes.js'
+import { CLAIM, CONFIRM, CONFLICT, IN_PROGRESS, UNCLAIM } from './script-protocol.js'
 
 /** With less than this part left, slots are asked one after the other. */
 const NEAR_LIMIT = 0.1
@@ -90,8 +90,8 @@ export class ClusterDecider {
     const key = addresses.recordKey(idempotency)
     const askRecord = this.#recordOf(transaction, key)
     const replayIn = ({ letter, record }: ScriptAnswer): Answer | null => {
-      if (letter === 'c') throw new IdempotencyConflict()
-      if (letter === 'p') throw new IdempotencyInProgress()
+      if (letter === CONFLICT) throw new IdempotencyConflict()
+      if (letter === IN_PROGRESS) throw new IdempotencyInProgress()
       return record === null ? null : records.replay(key, idempotency, record)
     }
     const known = replayIn(await askRecord(CLAIM, 2 * deadlineMs, ''))

@@ -11,24 +11,25 @@ import type { LastSeenRows } from '../last-seen-rows.js'
 import type { DecisionCallbacks } from '../remote-store.js'
 import { IdempotencyConflict, IdempotencyInProgress, StoreFailure } from '../store.js'
 import { costOf, type Transaction } from '../transaction.js'
-import type { ArgumentWriter, Writable } from './arguments.js'
 import type { Addresses } from './keys.js'
 import { describeTransaction, fingerprintOf, type Records } from './records.js'
 import type { RuleLayout } from './rule-layout.js'
-import { DECIDE, LOOK } from './script-codes.js'
 import { MOST_IN_A_CALL, ScriptOperation } from './script-operation.js'
-import type { ScriptReply } from './script-reply.js'
-
-/** Letters of the script's reply. */
-const ALLOWED = 0x31 // 1
-const DENIED = 0x30 // 0
-const OTHER_BOUNDS = 0x62 // b
-const REPLAYED = 0x72 // r
-const CONFLICT = 0x63 // c
-const IN_PROGRESS = 0x70 // p
-const NUMBERS = 0x76 // v
-const SUMS = 0x73 // s
-const NOTHING = 0x2d // -
+import {
+  ALLOWED,
+  type ArgumentWriter,
+  CONFLICT,
+  DECIDE,
+  DENIED,
+  IN_PROGRESS,
+  LOOK,
+  NOTHING,
+  NUMBERS,
+  OTHER_BOUNDS,
+  REPLAYED,
+  type ScriptReply,
+  SUMS,
+} from './script-protocol.js'
 
 /** What every decision operation needs of its store. */
 export interface DecideNeeds {
@@ -106,7 +107,7 @@ export class DecideOperation extends ScriptOperation {
     return holdId === '' && this.#recordKey === null ? this.layouts[0]! : null
   }
 
-  override asksTheSame(other: Writable): boolean {
+  override asksTheSame(other: ScriptOperation): boolean {
     if (!(other instanceof DecideOperation)) return false
     const [x, y] = [this.#transaction, other.#transaction]
     if (x.cost !== y.cost || x.dryRun !== y.dryRun || x.costs !== null || y.costs !== null)

@@ -6,15 +6,18 @@ import type { LastSeenRows } from '../last-seen-rows.js'
 import type { LeaseAsk, LeaseReply } from '../leasing.js'
 import { StoreFailure } from '../store.js'
 import { newTransaction } from '../transaction.js'
-import type { ArgumentWriter } from './arguments.js'
 import type { Addresses } from './keys.js'
 import type { RuleLayout } from './rule-layout.js'
-import { LEASE, LEASE_REPLY_WIDTH, REPORT_WIDTH } from './script-codes.js'
 import { ScriptOperation } from './script-operation.js'
-import type { ScriptReply } from './script-reply.js'
-
-const ANSWERED = 0x31 // 1
-const OTHER_BOUNDS = 0x62 // b
+import {
+  ALLOWED,
+  type ArgumentWriter,
+  LEASE,
+  LEASE_REPLY_WIDTH,
+  OTHER_BOUNDS,
+  REPORT_WIDTH,
+  type ScriptReply,
+} from './script-protocol.js'
 
 export class LeaseOperation extends ScriptOperation {
   readonly keys: readonly string[]
@@ -59,7 +62,7 @@ export class LeaseOperation extends ScriptOperation {
 
   read(reply: ScriptReply): boolean {
     const letter = reply.letter()
-    if (letter !== ANSWERED) {
+    if (letter !== ALLOWED) {
       reply.skip([0])
       if (letter === OTHER_BOUNDS) return false
       this.fail(new StoreFailure('store_refused', 'not_done'))

@@ -30,8 +30,8 @@ import { OperationQueue } from './operation-queue.js'
 import { Records } from './records.js'
 import type { RedisPort } from './redis-client.js'
 import { ScriptCalls } from './script-calls.js'
-import { BEAT, CREATE, UNCLAIM } from './script-codes.js'
 import type { ScriptOperation } from './script-operation.js'
+import { BEAT, CREATE, UNCLAIM } from './script-protocol.js'
 import type { StoreClock } from './store-clock.js'
 
 export interface RedisStoreParts {

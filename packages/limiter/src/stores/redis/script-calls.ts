@@ -8,11 +8,10 @@ import type { DegradedReason } from '../answer.js'
 import type { Deadline, Timers } from '../deadlines.js'
 import type { Call, CallOutcome, HearCalls } from '../remote-store.js'
 import { StoreFailure } from '../store.js'
-import { argumentsOf } from './arguments.js'
 import { type RedisPort, type Reply, STILL_CONNECTING } from './redis-client.js'
 import { SCRIPT } from './script.js'
 import type { ScriptOperation } from './script-operation.js'
-import { ScriptReply } from './script-reply.js'
+import { argumentsOf, ScriptReply } from './script-protocol.js'
 import type { StoreClock } from './store-clock.js'
 
 const SHA = createHash('sha1').update(SCRIPT).digest('hex')

@@ -1,13 +1,12 @@
 /** Something that the script is asked about the rows of one slot: how it is written, and how its answer is read. */
 import type { StoreFailure } from '../store.js'
-import type { ArgumentWriter, Writable } from './arguments.js'
 import type { RuleLayout } from './rule-layout.js'
-import type { ScriptReply } from './script-reply.js'
+import type { ArgumentWriter, ScriptReply } from './script-protocol.js'
 
 /** A script of more would keep Redis for too long: transactions of one bucket rule, or fewer that weigh more. */
 export const MOST_IN_A_CALL = 64
 
-export abstract class ScriptOperation implements Writable {
+export abstract class ScriptOperation {
   readonly slot: number
   /** This instance's time when it was asked. */
   readonly now: number
@@ -60,11 +59,13 @@ export abstract class ScriptOperation implements Writable {
     return false
   }
 
+  /** Its rule, if it takes one token of it and asks for nothing else; most do. */
   get simpleRule(): RuleLayout | null {
     return null
   }
 
-  asksTheSame(_other: Writable): boolean {
+  /** Whether it asks for the same as another, of another subject. */
+  asksTheSame(_other: ScriptOperation): boolean {
     return false
   }
 

@@ -23,6 +23,7 @@ import { crc32 } from 'node:zlib'
 import type { SideTable } from '../side/side-table.js'
 import type { Shared } from '../table/shared.js'
 import type { Table } from '../table/table.js'
+import type { TablesParts } from '../table/tables.js'
 import { encode, encodeStart, type SumEntry, VERSION } from './piece.js'
 import { RowsPiece } from './rows-piece.js'
 
@@ -30,10 +31,7 @@ const SUMS_IN_A_PIECE = 500
 /** Nothing to write yet: a place to stop and let others decide. */
 const PAUSE = new Uint8Array()
 
-export interface Exported {
-  readonly seed: Int32Array
-  readonly tables: ReadonlyMap<string, Table>
-  readonly shared: Shared
+export interface Exported extends TablesParts {
   /** Counts the exports; the one before must have been read to its end for changes to make sense. */
   readonly number: number
   readonly isWhole: boolean
@@ -54,16 +52,16 @@ export function* exportTables(state: Exported): IterableIterator<Uint8Array> {
   if (pieces > 0) yield encode({ kind: 'end', pieces: pieces + 2, checksum })
 }
 
-function* contents({ tables, shared, isWhole }: Exported): IterableIterator<Uint8Array> {
+function* contents({ byFamily, shared, isWhole }: Exported): IterableIterator<Uint8Array> {
   const holdsChanged = shared.holdsChanged
   shared.holdsChanged = false
-  if (isWhole) begin(tables, shared)
+  if (isWhole) begin(byFamily, shared)
   if (isWhole || shared.familiesChanged) {
     shared.familiesChanged = false
-    yield encode({ kind: 'families', keys: [...tables.keys()] })
+    yield encode({ kind: 'families', keys: [...byFamily.keys()] })
   }
   // Tables that come meanwhile are visited too, at the end.
-  for (const [key, table] of tables) {
+  for (const [key, table] of byFamily) {
     if (isWhole) table.refunds.track()
     if (table.isHeadChanged || isWhole) yield head(key, table)
     yield* refunds(table)

@@ -13,6 +13,12 @@ export interface Shared {
    * exported after it.
    */
   isTracked: boolean
+  /** How many exports had any content. */
+  exports: number
+  /** The last export was read to its end. */
+  isExportFinished: boolean
+  /** How often all tables were compacted since the last export. */
+  roundsSinceExport: number
   /** Tables made so far: their numbers. */
   madeTables: number
   /** A hold was renewed or released since the last export. */
@@ -29,6 +35,9 @@ export function newShared(maxKeys: number): Shared {
     tables: 0,
     evicted: 0,
     isTracked: false,
+    exports: 0,
+    isExportFinished: false,
+    roundsSinceExport: 0,
     madeTables: 0,
     holdsChanged: false,
     familiesChanged: false,

@@ -1,16 +1,15 @@
 /** The tables of a store, one for each family of rules, and the secret by which keys are found in them. */
 
 import { randomFillSync } from 'node:crypto'
-import { GRACE_US } from '../../../algorithms/clock-steps.js'
-import { SluiceError } from '../../../errors.js'
+import { RESET } from '../../../algorithms/algorithm.js'
+import { GRACE_US, isHeldTooLong, restart } from '../../../algorithms/clock-steps.js'
+import type { Holds } from '../../../algorithms/concurrency.js'
+import { CONCURRENCY } from '../../../algorithms/limit-numbers.js'
 import type { Family } from '../../../rules/compiled-rule.js'
 import type { RuleSet } from '../../../rules/rule-set.js'
 import { type Slices, STEP } from '../../../slices.js'
 import { Fingerprint } from '../../fingerprint.js'
-import { RestoredTables } from '../export/read.js'
-import { exportTables } from '../export/write.js'
 import { Layout } from './layout.js'
-import { isAhead, restartRow } from './restart-row.js'
 import { newShared, type Shared } from './shared.js'
 import { Table } from './table.js'
 
@@ -30,6 +29,14 @@ interface LastUse {
   readonly inForce: Family | undefined
 }
 
+/** The tables by the keys of their families, and what they have in common. */
+export interface TablesParts {
+  /** The secret by which keys are found. */
+  readonly seed: Int32Array
+  readonly byFamily: ReadonlyMap<string, Table>
+  readonly shared: Shared
+}
+
 export class Tables {
   readonly #byFamily = new Map<string, Table>()
   #shared: Shared
@@ -41,12 +48,6 @@ export class Tables {
   /** Families that know their table: it has their columns, in their order. */
   readonly #served = new WeakMap<Table, WeakRef<Family>[]>()
   #compacting: Iterator<readonly [string, Table, number]> | null = null
-  /** How often all tables were compacted since the last export. */
-  #roundsSinceExport = 0
-  /** How many exports said anything. */
-  #exports = 0
-  /** The last one was read to its end. */
-  #isFollowed = false
 
   constructor(maxKeys: number) {
     this.#shared = newShared(maxKeys)
@@ -178,7 +179,8 @@ export class Tables {
       const { done, value } = this.#compacting.next()
       if (done === true) {
         this.#compacting = null
-        if (++this.#roundsSinceExport >= MOST_ROUNDS) this.#shared.isTracked = false
+        const shared = this.#shared
+        if (++shared.roundsSinceExport >= MOST_ROUNDS) shared.isTracked = false
         return
       }
       const [key, table, index] = value
@@ -186,55 +188,13 @@ export class Tables {
     }
   }
 
-  /** The whole state; what is written from now on can be exported after it as changes. */
-  export(): IterableIterator<Uint8Array> {
-    return this.#export(true)
+  /** What exports read. */
+  get parts(): TablesParts {
+    return { seed: this.#seed, byFamily: this.#byFamily, shared: this.#shared }
   }
 
-  /** The export before was read to its end, and no row that was written since had to go. */
-  get canExportChanges(): boolean {
-    return this.#isFollowed && this.#shared.isTracked
-  }
-
-  exportChanges(): IterableIterator<Uint8Array> {
-    if (!this.canExportChanges)
-      throw new SluiceError(
-        'invalid_snapshot',
-        'a whole state must be exported, to its end, before changes can be; and again after too many',
-      )
-    return this.#export(false)
-  }
-
-  *#export(isWhole: boolean): IterableIterator<Uint8Array> {
-    this.#isFollowed = false
-    this.#roundsSinceExport = 0
-    const number = this.#exports + 1
-    const { seed, tables, shared } = {
-      seed: this.#seed,
-      tables: this.#byFamily,
-      shared: this.#shared,
-    }
-    for (const piece of exportTables({ seed, tables, shared, number, isWhole })) {
-      if (!isWhole && !shared.isTracked)
-        throw new SluiceError(
-          'invalid_snapshot',
-          'rows had to go while their changes were exported: a whole state must be exported',
-        )
-      if (piece.length > 0) this.#exports = number
-      yield piece
-    }
-    this.#isFollowed = true
-  }
-
-  /** All or nothing: a state that cannot be read leaves the tables as they were. */
-  import(pieces: Iterable<Uint8Array>): void {
-    if (this.#byFamily.size > 0)
-      throw new SluiceError(
-        'invalid_snapshot',
-        'a state is imported before the store is used, not after',
-      )
-    const shared = newShared(this.#shared.maxKeys)
-    const { seed, byFamily } = new RestoredTables(pieces, shared)
+  /** Takes over tables, as they were in another store; these are not used yet. */
+  adopt({ seed, byFamily, shared }: TablesParts): void {
     this.#shared = shared
     this.#seed = seed
     this.#fingerprint = new Fingerprint(seed)
@@ -248,4 +208,30 @@ function* segmentsOf(
 ): IterableIterator<readonly [string, Table, number]> {
   for (const [key, table] of tables)
     for (let i = 0; i < table.rows.segments; i++) yield [key, table, i]
+}
+
+/** Whether the located row, or a hold of it, has a time that lies too far ahead: the clock has since stepped back. */
+function isAhead(table: Table, now: number): boolean {
+  const { columns, lastAt } = table.layout
+  if (table.numbers[table.row + lastAt]! > now + GRACE_US) return true
+  return columns.some(
+    ({ kind, numbers }, column) =>
+      kind === CONCURRENCY && isHeldTooLong(numbers, now, table.beside(column) as Holds),
+  )
+}
+
+/** Starts every column of the located row anew, and makes receipts from before worthless. */
+function restartRow(table: Table, family: Family, now: number): void {
+  const latest = table.numbers[table.row + table.layout.lastAt]!
+  table.settle(now)
+  for (const [column, { sample }] of family.columns.entries()) {
+    sample.prepare(now)
+    table.change(column, now, (full, beside) => {
+      restart(full, 0, sample.numbers, now, beside)
+      return 1
+    })
+    table.noteRefund(column, RESET, now, latest)
+  }
+  table.layout.setLast(table.numbers, table.row, now)
+  table.touch(now)
 }
