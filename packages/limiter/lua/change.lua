@@ -1,6 +1,9 @@
 -- What is rarer still: changes of rows that are no decisions, records of requests that are decided in several
--- slots, beats. Returns a function like wide()'s, which does one of them.
--- KEYS, ARGV and the reply: see start.lua.
+-- slots, beats.
+-- KEYS     of a change the row and what it keeps beside; of all others the one key.
+-- ARGV     where the operation says: the hold's id; the record's owner, life, fingerprint and answer; the
+--          instance's id; a new key's kind and value. Items are in the stream.
+-- reply    a letter for the operation; one for its row: v and its numbers (one for each item, or one), or nothing (-).
 
 -- What is leased out of a window or a log stays charged, whatever is given back: somebody may spend it yet.
 local function keepLeased(w, limit, beside)
@@ -74,19 +77,19 @@ local function releaseRow(rule, sides, id)
   return released
 end
 
--- What it says for each item, or of the row; and how many of KEYS were used.
-local function changeRow(code, at, text, items, key)
-  local rule, rowKey = rules[stream[at]], KEYS[key + 1]
-  local w, sides = open(rule, call('GET', rowKey)), nil
-  sides, key = sidesOf(rule, w, key + 1)
+-- What it says for each item, or of the row.
+local function changeRow(code, at, text, items)
+  local rule, rowKey = rules[stream[at]], KEYS[usedKeys]
+  local w = open(rule, call('GET', rowKey))
+  local sides = sidesOf(rule, w)
   restartIfAhead(rule, w, sides, rowKey)
-  if code == RENEW then return { renewRow(rule, sides, ARGV[text]) }, key end
-  if code == RELEASE then return { releaseRow(rule, sides, ARGV[text]) }, key end
+  if code == RENEW then return { renewRow(rule, sides, ARGV[text]) } end
+  if code == RELEASE then return { releaseRow(rule, sides, ARGV[text]) } end
   if code == RESET_ROW then
     local used = resetRow(rule, w, sides)
     if used > 0 then w.last = max(w.last, now) end
     if w.found then save(rule, rowKey, w, sides) end
-    return { used > 0 and 1 or 0 }, key
+    return { used > 0 and 1 or 0 }
   end
   local said, dirty = {}, false
   for i = 1, items do
@@ -99,7 +102,7 @@ local function changeRow(code, at, text, items, key)
     w.last = max(w.last, now)
     save(rule, rowKey, w, sides)
   end
-  return said, key
+  return said
 end
 
 -- Creates a key that does not exist: a row of zeros, a log with one entry of long ago, holds with one that has
@@ -135,17 +138,15 @@ local function changeRecord(code, name, text)
   return '1'
 end
 
-return function(code, at, text, items, key)
+-- Does an operation: `text` is the place of its texts in ARGV, `items` how many it has.
+return function(code, at, text, items)
   local letter, numbers = '1', {}
-  if code < CREATE then
-    numbers, key = changeRow(code, at, text, items, key)
-  else
-    key = key + 1
-    if code == BEAT then numbers = { beat(KEYS[key], ARGV[text]) }
-    elseif code == CREATE then create(KEYS[key], ARGV[text], ARGV[text + 1])
-    else letter = changeRecord(code, KEYS[key], text) end
-  end
+  usedKeys = usedKeys + 1
+  local key = KEYS[usedKeys]
+  if code < CREATE then numbers = changeRow(code, at, text, items)
+  elseif code == BEAT then numbers = { beat(key, ARGV[text]) }
+  elseif code == CREATE then create(key, ARGV[text], ARGV[text + 1])
+  else letter = changeRecord(code, key, text) end
   texts[size + 1] = pack('<' .. rep('d', #numbers), unpack(numbers))
   letters[said + 1], letters[said + 2] = letter, #numbers > 0 and 'v' or '-'
-  return key
 end

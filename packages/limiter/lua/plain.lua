@@ -1,16 +1,20 @@
 -- What nearly all calls need, and short, because Redis runs all of it at every call: transactions with rules
 -- of nothing but buckets, whose row is missing or was written by the same rule. Everything else is in wide(),
 -- whose functions are created when they are first needed. rows.lua says how rows are kept.
--- KEYS, ARGV and the reply: see start.lua.
+-- KEYS     of each transaction its rows: buckets keep nothing beside.
+-- ARGV     1: the operations, from stream[OPERATIONS_AT] on: their HEAD numbers, then the pairs, which start at stream[at].
+-- returns  all that was answered (start.lua). A row of a transaction here is as it was found (n, or s with sums of
+--          refunds), or nothing (-). An operation that failed is x, and its rows are nothing.
+--
+-- Of limit j of a transaction: out[o + j] is its next TAT, or -1; fractions[o + j] its fraction. Of rule i:
+-- opened[i] are the row's numbers, sumsAt[i] what follows them; false if there is no row yet.
 local out, fractions, opened, sumsAt = {}, {}, {}, {}
--- How many of KEYS were used.
-local key = 0
 local slow
 
 -- Writes a row in the layout that it has: nothing but TATs, the time of the last write and what was taken
--- change. `sums` is what follows them; false where there is no row yet.
-local function saveTats(rule, numbers, sums, rowKey, cost, o)
-  local goes = 0
+-- change.
+local function saveTats(i, rule, rowKey, cost, o)
+  local numbers, sums, goes = opened[i], sumsAt[i], 0
   for j = 1, rule.count do
     local t = out[o + j]
     if t >= 0 then
@@ -36,16 +40,15 @@ local function saveTats(rule, numbers, sums, rowKey, cost, o)
   call('SET', rowKey, value, 'PX', ceil((numbers[EXPIRES] - now) / 1000))
 end
 
--- The pairs of a transaction with n rules start at stream[at]. False if one of them needs more than this:
--- then nothing has been written. out[o + j] is limit j's next TAT, or -1; fractions[o + j] its fraction.
+-- A transaction with n rules. False if one of them needs more than this: then nothing has been written.
 local function decidePlain(at, n, dry)
-  local allowed, o, first, pair = true, 0, key, at
+  local allowed, o, first, pair = true, 0, usedKeys, at
   for i = 1, n do
     local rule, cost = rules[stream[pair]], stream[pair + 1]
     pair = pair + PAIR
-    if not rule.plain then key = first return false end
-    key = key + 1
-    local value, length, numbers = call('GET', KEYS[key]), rule.length, nil
+    if not rule.plain then usedKeys = first return false end
+    usedKeys = usedKeys + 1
+    local value, length, numbers = call('GET', KEYS[usedKeys]), rule.length, nil
     if not value then
       numbers = { 0, now, 0, 0 }
       for p = FIXED + 1, rule.last do numbers[p] = 0 end
@@ -54,10 +57,10 @@ local function decidePlain(at, n, dry)
       numbers = { read(rule.tats, value, length + NUMBERS_AT) }
       sumsAt[i] = sub(value, length + NUMBERS_AT + DOUBLE * rule.last)
     else
-      key = first
+      usedKeys = first
       return false
     end
-    if numbers[WRITTEN] > now + GRACE_US then key = first return false end
+    if numbers[WRITTEN] > now + GRACE_US then usedKeys = first return false end
     opened[i] = numbers
     texts[size + i] = value
     letters[said + 1 + i] = not sumsAt[i] and '-' or sumsAt[i] == '' and 'n' or 's'
@@ -80,7 +83,7 @@ local function decidePlain(at, n, dry)
     o, pair = 0, at
     for i = 1, n do
       local rule = rules[stream[pair]]
-      saveTats(rule, opened[i], sumsAt[i], KEYS[first + i], stream[pair + 1], o)
+      saveTats(i, rule, KEYS[first + i], stream[pair + 1], o)
       o, pair = o + rule.count, pair + PAIR
     end
   end
@@ -93,39 +96,42 @@ end
 local function run(code, at, count, first, second)
   if code <= LOOK and second == 0 and decidePlain(at, count, code == LOOK) then return end
   slow = slow or wide()
-  key = slow(code, at, count, first, second, key)
+  slow(code, at, count, first, second)
   local rows = code > LOOK and 1 or count
   size, said = size + rows, said + 1 + rows
 end
 
 -- A key that holds something else than a row fails its own operation, before that has written anything, and
--- no other. An error of Redis itself fails the whole call.
-local function failOperation(code, at, n, two, first, problem)
+-- no other. An error of Redis itself fails the whole call. `first`: how many of KEYS were used before it.
+local function failOperation(at, rows, hasRecord, first, problem)
   local text = type(problem) == 'table' and problem.err or tostring(problem)
   for _, refusal in ipairs({ 'OOM', 'READONLY', 'MISCONF', 'NOREPLICAS', 'MASTERDOWN', 'CLUSTERDOWN', 'non local key' }) do
     if string.find(text, refusal, 1, true) then error(problem) end
   end
-  if code > LOOK then n = 1 end
-  key = first
-  if code <= LOOK and two > 0 then key = key + 1 end
+  usedKeys = hasRecord and first + 1 or first
   letters[said + 1] = 'x'
-  for i = 1, n do
+  for i = 1, rows do
     local rule = rules[stream[at + PAIR * (i - 1)]]
-    key = key + 1
-    for j = 1, rule and rule.count or 0 do if rule.limits[j].kind >= SLIDING_LOG then key = key + 1 end end
+    usedKeys = usedKeys + 1
+    for j = 1, rule and rule.count or 0 do
+      if rule.limits[j].kind >= SLIDING_LOG then usedKeys = usedKeys + 1 end
+    end
     texts[size + i], letters[said + 1 + i] = '', '-'
   end
-  size, said = size + n, said + 1 + n
+  size, said = size + rows, said + 1 + rows
 end
 
-local at = 3
+local at = OPERATIONS_AT
 while at <= streamEnd do
   local times, code, one, two, n = unpack(stream, at, at + HEAD - 1)
   at = at + HEAD
   for _ = 1, times do
-    local first = key
+    local first = usedKeys
     local done, problem = pcall(run, code, at, n, one, two)
-    if not done then failOperation(code, at, n, two, first, problem) end
+    if not done then
+      local isTransaction = code <= LOOK
+      failOperation(at, isTransaction and n or 1, isTransaction and two > 0, first, problem)
+    end
   end
   at = at + PAIR * n
 end

@@ -1,4 +1,7 @@
--- Idempotency records. KEYS, ARGV and the reply: see start.lua.
+-- Idempotency records.
+-- KEYS     a record's, which is handed in.
+-- ARGV     the request's fingerprint, which is handed in.
+-- reply    4 on: a record that is replayed. The letter of its operation is returned.
 
 -- The answer that a record holds, or a claim, if it is to be believed: one that was written by a clock that
 -- has since stepped back is not. A claim is its end, a question mark, whose it is. A record is its end, the

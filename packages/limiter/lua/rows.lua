@@ -1,4 +1,8 @@
--- How rows are read and written. KEYS, ARGV and the reply: see start.lua.
+-- How rows are read and written.
+-- KEYS     the row's, which is handed in, and those of what it keeps beside (side-keys.lua).
+-- ARGV     2 on: the rule's numbers and the names of its columns, as start.lua has read them.
+-- reply    nothing: the callers answer.
+--
 -- Rows as they are kept in Redis: one string for all limits of one rule and one subject value,
 --   1t60000000=10,f3600000000;-  then doubles: expires, birth, last, taken, and each column's numbers.
 -- The text names the columns: a letter for the algorithm, the window, of buckets the amount that they
@@ -32,10 +36,10 @@ end
 local function settleExtra(extra, w)
   if not extra.amount then return end
   local numbers = extra.numbers
-  local row = { numbers[1], extra.count == 2 and numbers[2] or 0, extra.amount, w.last }
+  local row = { numbers[T + 1], extra.count == 2 and numbers[F + 1] or 0, extra.amount, w.last }
   settleLeases(row, 0, limitNumbers(BUCKET, extra.amount, extra.window, 1, false), w.lease, now)
-  numbers[1] = row[1]
-  if extra.count == 2 then numbers[2] = row[2] end
+  numbers[T + 1] = row[T + 1]
+  if extra.count == 2 then numbers[F + 1] = row[F + 1] end
 end
 
 -- They are kept while they say anything.
@@ -86,7 +90,7 @@ local function open(rule, value)
       for i = 1, count do row[at + i] = numbers[i] end
       if amount then
         if count == 1 then row[at + F + 1] = 0 end
-        row[at + AMOUNT + 1] = numbers[1] == 0 and 0 or amount
+        row[at + AMOUNT + 1] = numbers[T + 1] == 0 and 0 or amount
       end
     elseif count > 0 then
       extras[#extras + 1] =
@@ -160,7 +164,7 @@ local function save(rule, key, w, sides)
   for j = 1, #sums do if sums[j] > 0 then mark = 'R' end end
   if w.lease and (hasLog or leasedOut(w.lease) > 0) then mark = 'L' end
   if mark ~= '-' then for j = 1, #sums do put(sums[j]) end end
-  if mark == 'L' then for i = 1, 3 do put(w.lease[i]) end end
+  if mark == 'L' then for i = 1, LEASE_WIDTH do put(w.lease[i]) end end
   local value = '1' .. table.concat(names, ',') .. ';' .. mark .. pack('<' .. rep('d', #numbers), unpack(numbers))
   if mark == 'L' then value = value .. mark end
   local life = max(1, ceil((w.expires - now) / 1000))

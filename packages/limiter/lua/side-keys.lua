@@ -1,5 +1,8 @@
--- KEYS, ARGV and the reply: see start.lua.
 -- What logs and holds keep beside their row, each under a key of its own with the row's tag.
+-- KEYS     behind a row's: one for each limit that is a log or a concurrency limit, in order.
+-- ARGV     nothing of its own.
+-- reply    nothing: the callers answer. A row that is started anew makes the time in the reply negative.
+--
 -- A log is a list of packed (stamp, cost), read in pieces. Reading past its end returns a huge cost, so
 -- that every search stops, also where a log has lost its row, or a row its log.
 local PIECE = 128
@@ -91,32 +94,33 @@ end
 function Holds:removeAll() call('DEL', self.key) end
 
 -- One for each limit that has one; their keys follow the row's. A row that is gone has no log.
-local function sidesOf(rule, w, key)
+local function sidesOf(rule, w)
   local sides = {}
   for j = 1, rule.count do
     local limit = rule.limits[j]
     if limit.kind == SLIDING_LOG then
-      key = key + 1
-      local n = w.found and call('LLEN', KEYS[key]) or 0
+      usedKeys = usedKeys + 1
+      local n = w.found and call('LLEN', KEYS[usedKeys]) or 0
       if n == 0 then w.row[limit.at + 1] = 0 end
-      sides[j] = setmetatable({ key = KEYS[key], n = n, pieces = {} }, Log)
+      sides[j] = setmetatable({ key = KEYS[usedKeys], n = n, pieces = {} }, Log)
     elseif limit.kind == CONCURRENCY then
-      key = key + 1
-      sides[j] = setmetatable({ key = KEYS[key] }, Holds)
+      usedKeys = usedKeys + 1
+      sides[j] = setmetatable({ key = KEYS[usedKeys] }, Holds)
     end
   end
-  return sides, key
+  return sides
 end
 
 -- Columns of other variants that are still to be believed: of buckets as full as at the last write.
 local function restartExtras(extras, written)
   local kept = {}
   for _, extra in ipairs(extras) do
+    -- Of windows the first number is their start.
     local numbers, time = extra.numbers, extra.numbers[1]
     if extra.amount then
-      numbers[1], time = max(now, time - (written - now)), 0
+      numbers[T + 1], time = max(now, numbers[T + 1] - (written - now)), 0
     elseif sub(extra.name, 1, 1) == 'e' then
-      time = numbers[2]
+      time = numbers[SEEN + 1]
     end
     if time <= now + GRACE_US then kept[#kept + 1] = extra end
   end

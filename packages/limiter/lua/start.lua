@@ -43,8 +43,15 @@ local NUMBERS_AT = 2
 local DOUBLE = 8
 -- Where an idempotency record goes on after its end.
 local RECORD_TEXT_AT = 9
+-- Where the stream has the time, how many rules there are, and the first operation.
+local TIME_AT = 1
+local RULES_AT = 2
+local OPERATIONS_AT = 3
 -- Numbers of a pair.
 local PAIR = 2
+-- Numbers of a rule before its limits, and of a limit before the boundaries of its calendar.
+local RULE_HEAD = 3
+local LIMIT_HEAD = 16
 
 -- Whether a row was found that was written by a clock that has since stepped back.
 local stepped = false
@@ -52,7 +59,7 @@ local stepped = false
 local streamEnd = #ARGV[1] / DOUBLE
 local stream = { read('<' .. rep('d', streamEnd), ARGV[1]) }
 -- Tests pass the time in; otherwise it is the server's.
-local now = stream[1]
+local now = stream[TIME_AT]
 if now == 0 then
   local time = call('TIME')
   now = time[1] * 1000000 + time[2]
@@ -62,15 +69,15 @@ end
 -- Of a rule: whether it is in shadow, how many limits, whether all are buckets; then its limits. `place` is
 -- where a bucket's numbers are in a row of buckets, `at` what comes before a limit's in the algorithms' rows.
 local rules = {}
-for i = 1, stream[2] do
+for i = 1, stream[RULES_AT] do
   local numbers, names = ARGV[2 * i], ARGV[2 * i + 1]
   local n = { read('<' .. rep('d', #numbers / DOUBLE), numbers) }
-  local shadow, count, plain = unpack(n, 1, 3)
-  local limits, p, place, at = {}, 4, FIXED + 1, 0
+  local shadow, count, plain = unpack(n, 1, RULE_HEAD)
+  local limits, p, place, at = {}, RULE_HEAD + 1, FIXED + 1, 0
   for j = 1, count do
     local kind, amount, window, burst, whole, rest, burstWhole, burstRest, queues, tick, ticks, cell, since,
-      slowdown, width, bounds = unpack(n, p, p + 15)
-    p = p + 16
+      slowdown, width, bounds = unpack(n, p, p + LIMIT_HEAD - 1)
+    p = p + LIMIT_HEAD
     local limit = {
       kind = kind, amount = amount, window = window, burst = burst, mostCost = burst, whole = whole, rest = rest,
       burstWhole = burstWhole, burstRest = burstRest, queues = queues == 1, tick = tick, ticks = ticks,
@@ -97,6 +104,8 @@ local function slower(time, limit)
   return now + min(ceil((time - now) * limit.slowdown), HORIZON_US)
 end
 
+-- How many of KEYS were used. Whoever uses one counts it.
+local usedKeys = 0
 -- What is answered, and how far it is: texts and letters so far.
 local texts, letters, records = {}, {}, {}
 local size, said = 0, 0

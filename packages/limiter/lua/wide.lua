@@ -1,9 +1,17 @@
 -- What few calls need: transactions with other rows than plain.lua knows, idempotency records, and leases.
--- KEYS, ARGV and the reply: see start.lua. Verdicts are in `out`, VERDICT_WIDTH numbers for each limit.
+-- KEYS     of a transaction its record if it has one; then of each rule the row and what it keeps beside.
+-- ARGV     the hold's id, the request's fingerprint and its description, where the operation says; reports and
+--          pairs are in the stream.
+-- reply    a letter for the operation; of each row v and its text: of a transaction what was ever taken from it and
+--          the verdicts, of a lease its LEASE_REPLY_WIDTH numbers and the verdicts. Nothing (-) for a row of a
+--          transaction that its record answers, and of a lease that needs other calendar bounds.
+--
+-- Verdicts are in `out`, VERDICT_WIDTH numbers for each limit. Of rule i: opened[i] is the row, sidesAt[i] what it
+-- keeps beside, keysAt[i] the row's place in KEYS.
 local out, opened, sidesAt, keysAt = {}, {}, {}, {}
 
-local function takeAll(rule, w, sides, rowKey, cost, hold, o)
-  local taken = false
+local function takeAll(i, rule, cost, hold, o)
+  local w, sides, taken = opened[i], sidesAt[i], false
   for j = 1, rule.count do
     local at = o + (j - 1) * VERDICT_WIDTH
     if out[at + STATUS + 1] == YES then
@@ -17,31 +25,32 @@ local function takeAll(rule, w, sides, rowKey, cost, hold, o)
   if not taken then return end
   w.last, w.birth = max(w.last, now), min(w.birth, now)
   w.taken = w.taken + cost
-  save(rule, rowKey, w, sides)
+  save(rule, KEYS[keysAt[i]], w, sides)
 end
 
 -- A denial may extend the row's expiry: slower variants of the rule need the row for longer.
-local function keepLonger(rule, w, sides, rowKey)
+local function keepLonger(i, rule)
+  local w, sides = opened[i], sidesAt[i]
   if not w.found then return end
   for j = 1, rule.count do
     local limit, amount = rule.limits[j], w.row[rule.limits[j].at + AMOUNT + 1]
     if limit.kind == BUCKET and amount ~= 0 and amount ~= limit.amount then
-      if goesAt(rule, w, sides) + GRACE_US > w.expires then save(rule, rowKey, w, sides) end
+      if goesAt(rule, w, sides) + GRACE_US > w.expires then save(rule, KEYS[keysAt[i]], w, sides) end
       return
     end
   end
 end
 
 -- `hold` is the hold's id; empty if there is none.
-local function decideWide(at, n, dry, hold, key)
+local function decideWide(at, n, dry, hold)
   local allowed, other, o, pair = true, false, 0, at
   for i = 1, n do
     local rule, cost = rules[stream[pair]], stream[pair + 1]
     pair = pair + PAIR
-    keysAt[i] = key + 1
-    local w = open(rule, call('GET', KEYS[key + 1]))
-    local sides
-    sides, key = sidesOf(rule, w, key + 1)
+    usedKeys = usedKeys + 1
+    keysAt[i] = usedKeys
+    local w = open(rule, call('GET', KEYS[usedKeys]))
+    local sides = sidesOf(rule, w)
     restartIfAhead(rule, w, sides, KEYS[keysAt[i]])
     opened[i], sidesAt[i] = w, sides
     for j = 1, rule.count do
@@ -59,14 +68,14 @@ local function decideWide(at, n, dry, hold, key)
   end
   o, pair = 0, at
   for i = 1, n do
-    local rule, cost, rowKey = rules[stream[pair]], stream[pair + 1], KEYS[keysAt[i]]
+    local rule, cost = rules[stream[pair]], stream[pair + 1]
     pair = pair + PAIR
     if other or dry then
       -- Nothing is taken.
     elseif allowed then
-      takeAll(rule, opened[i], sidesAt[i], rowKey, cost, hold, o)
+      takeAll(i, rule, cost, hold, o)
     else
-      keepLonger(rule, opened[i], sidesAt[i], rowKey)
+      keepLonger(i, rule)
     end
     local width = rule.count * VERDICT_WIDTH
     texts[size + i] = pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
@@ -74,7 +83,6 @@ local function decideWide(at, n, dry, hold, key)
     o = o + width
   end
   letters[said + 1] = other and 'b' or allowed and '1' or '0'
-  return key
 end
 
 -- Which run of the server this is, as a number. A replica that has become the primary is another one, and
@@ -113,18 +121,18 @@ local function leasableOf(rule, w, sides, want)
 end
 
 -- Reports, then a grant of at most `want`: the same taken from every limit.
-local function leaseOne(at, reports, want, key)
-  local rule, rowKey = rules[stream[at]], KEYS[key + 1]
+local function leaseOne(at, reports, want)
+  usedKeys = usedKeys + 1
+  local rule, rowKey = rules[stream[at]], KEYS[usedKeys]
   local w = open(rule, call('GET', rowKey))
-  local sides
-  sides, key = sidesOf(rule, w, key + 1)
+  local sides = sidesOf(rule, w)
   restartIfAhead(rule, w, sides, rowKey)
   -- It will be sent again with other bounds, reports and all: no report is applied yet.
   for j = 1, rule.count do
     decide(w.row, rule.limits[j].at, rule.limits[j], 1, now, out, 0, sides[j], '')
     if out[STATUS + 1] == OTHER_BOUNDS then
       texts[size + 1], letters[said + 1], letters[said + 2] = '', 'b', '-'
-      return key
+      return
     end
   end
   -- Fails where INFO is not allowed: before anything is taken.
@@ -158,44 +166,43 @@ local function leaseOne(at, reports, want, key)
     w.last = max(w.last, now)
     save(rule, rowKey, w, sides)
   end
-  local period = w.lease[1]
+  local period = w.lease[PERIOD + 1]
   texts[size + 1] = pack('<' .. rep('d', LEASE_REPLY_WIDTH + rule.count * VERDICT_WIDTH), n, period, w.birth,
     server, ends, leasedOut(w.lease), w.taken, unpack(out, 1, rule.count * VERDICT_WIDTH))
   letters[said + 1], letters[said + 2] = '1', 'v'
-  return key
 end
 
 -- A transaction with an idempotency key.
-local function decideOnce(at, n, hold, once, key)
-  local record, fingerprint, description = KEYS[key + 1], ARGV[once], ARGV[once + 1]
-  key = key + 1
+local function decideOnce(at, n, hold, once)
+  usedKeys = usedKeys + 1
+  local record, fingerprint, description = KEYS[usedKeys], ARGV[once], ARGV[once + 1]
   local known = recordOf(record)
   if known then
     for i = 1, n do
-      local _
       texts[size + i], letters[said + 1 + i] = '', '-'
-      _, key = sidesOf(rules[stream[at + PAIR * (i - 1)]], { row = {} }, key + 1)
+      usedKeys = usedKeys + 1
+      sidesOf(rules[stream[at + PAIR * (i - 1)]], { row = {} })
     end
     letters[said + 1] = letterOf(known, fingerprint)
-    return key
+    return
   end
-  key = decideWide(at, n, false, hold, key)
+  decideWide(at, n, false, hold)
   if letters[said + 1] == '1' then
     local answer = table.concat(texts, '', size + 1, size + n)
     local value = pack('<d', now + REPLAYABLE_US) .. fingerprint .. pack('<dI4', now, #description) .. description .. answer
     call('SET', record, value, 'PX', REPLAYABLE_US / 1000)
   end
-  return key
 end
 
 local changing
-return function(code, at, n, one, two, key)
+-- Does an operation: as `run` in plain.lua.
+return function(code, at, n, one, two)
   if code <= LOOK then
     local hold = one > 0 and ARGV[one] or ''
-    if two > 0 then return decideOnce(at, n, hold, two, key) end
-    return decideWide(at, n, code == LOOK, hold, key)
+    if two > 0 then return decideOnce(at, n, hold, two) end
+    return decideWide(at, n, code == LOOK, hold)
   end
-  if code == LEASE then return leaseOne(at, one, two, key) end
+  if code == LEASE then return leaseOne(at, one, two) end
   changing = changing or change()
-  return changing(code, at, one, two, key)
+  changing(code, at, one, two)
 end

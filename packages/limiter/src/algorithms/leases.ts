@@ -32,7 +32,7 @@ import { MARK, MARK_REST, type Numbers } from './verdict.js'
 
 /** A row's account: the period it was last brought up to, what is out of that period and of the one before. */
 export const LEASE_WIDTH = 3
-const PERIOD = 0
+export const PERIOD = 0
 const FRESH = 1
 const OLDER = 2
 

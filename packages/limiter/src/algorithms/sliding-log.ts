@@ -11,7 +11,7 @@ import { GO_AT, MARK, MARK_REST, type Numbers, REMAINING, RESET_AT, STATUS } fro
 
 export const SLIDING_LOG_WIDTH = 2
 const SUM = 0
-const SEEN = 1
+export const SEEN = 1
 
 /** Entries in ascending order of their stamps, no two with the same. */
 export interface LogEntries {

@@ -180,10 +180,10 @@ for i = 1, stream[2] do
 local numbers, names = ARGV[2 * i], ARGV[2 * i + 1]
 local n = { read('<' .. rep('d', #numbers / 8), numbers) }
 local shadow, count, plain = unpack(n, 1, 3)
-local limits, p, place, at = {}, 4, 4 + 1, 0
+local limits, p, place, at = {}, 3 + 1, 4 + 1, 0
 for j = 1, count do
 local kind, amount, window, burst, whole, rest, burstWhole, burstRest, queues, tick, ticks, cell, since,
-slowdown, width, bounds = unpack(n, p, p + 15)
+slowdown, width, bounds = unpack(n, p, p + 16 - 1)
 p = p + 16
 local limit = {
 kind = kind, amount = amount, window = window, burst = burst, mostCost = burst, whole = whole, rest = rest,
@@ -208,6 +208,7 @@ end
 local function slower(time, limit)
 return now + min(ceil((time - now) * limit.slowdown), 3162240000000000)
 end
+local usedKeys = 0
 local texts, letters, records = {}, {}, {}
 local size, said = 0, 0
 local function wide()
@@ -1402,28 +1403,28 @@ while call('ZREM', self.key, id .. '/' .. k) == 1 do k = k + 1 end
 return k - 1
 end
 function Holds:removeAll() call('DEL', self.key) end
-local function sidesOf(rule, w, key)
+local function sidesOf(rule, w)
 local sides = {}
 for j = 1, rule.count do
 local limit = rule.limits[j]
 if limit.kind == 3 then
-key = key + 1
-local n = w.found and call('LLEN', KEYS[key]) or 0
+usedKeys = usedKeys + 1
+local n = w.found and call('LLEN', KEYS[usedKeys]) or 0
 if n == 0 then w.row[limit.at + 1] = 0 end
-sides[j] = setmetatable({ key = KEYS[key], n = n, pieces = {} }, Log)
+sides[j] = setmetatable({ key = KEYS[usedKeys], n = n, pieces = {} }, Log)
 elseif limit.kind == 4 then
-key = key + 1
-sides[j] = setmetatable({ key = KEYS[key] }, Holds)
+usedKeys = usedKeys + 1
+sides[j] = setmetatable({ key = KEYS[usedKeys] }, Holds)
 end
 end
-return sides, key
+return sides
 end
 local function restartExtras(extras, written)
 local kept = {}
 for _, extra in ipairs(extras) do
 local numbers, time = extra.numbers, extra.numbers[1]
 if extra.amount then
-numbers[1], time = max(now, time - (written - now)), 0
+numbers[1], time = max(now, numbers[1] - (written - now)), 0
 elseif sub(extra.name, 1, 1) == 'e' then
 time = numbers[2]
 end
@@ -2001,18 +2002,18 @@ end
 end
 return released
 end
-local function changeRow(code, at, text, items, key)
-local rule, rowKey = rules[stream[at]], KEYS[key + 1]
-local w, sides = open(rule, call('GET', rowKey)), nil
-sides, key = sidesOf(rule, w, key + 1)
+local function changeRow(code, at, text, items)
+local rule, rowKey = rules[stream[at]], KEYS[usedKeys]
+local w = open(rule, call('GET', rowKey))
+local sides = sidesOf(rule, w)
 restartIfAhead(rule, w, sides, rowKey)
-if code == 8 then return { renewRow(rule, sides, ARGV[text]) }, key end
-if code == 9 then return { releaseRow(rule, sides, ARGV[text]) }, key end
+if code == 8 then return { renewRow(rule, sides, ARGV[text]) } end
+if code == 9 then return { releaseRow(rule, sides, ARGV[text]) } end
 if code == 7 then
 local used = resetRow(rule, w, sides)
 if used > 0 then w.last = max(w.last, now) end
 if w.found then save(rule, rowKey, w, sides) end
-return { used > 0 and 1 or 0 }, key
+return { used > 0 and 1 or 0 }
 end
 local said, dirty = {}, false
 for i = 1, items do
@@ -2025,7 +2026,7 @@ if dirty then
 w.last = max(w.last, now)
 save(rule, rowKey, w, sides)
 end
-return said, key
+return said
 end
 local function create(name, kind, blank)
 if call('EXISTS', name) == 1 then return end
@@ -2054,24 +2055,21 @@ local rest = code == 11 and '?' .. owner or fingerprint .. body
 call('SET', name, pack('<d', now + life * 1000) .. rest, 'PX', life)
 return '1'
 end
-return function(code, at, text, items, key)
+return function(code, at, text, items)
 local letter, numbers = '1', {}
-if code < 10 then
-numbers, key = changeRow(code, at, text, items, key)
-else
-key = key + 1
-if code == 14 then numbers = { beat(KEYS[key], ARGV[text]) }
-elseif code == 10 then create(KEYS[key], ARGV[text], ARGV[text + 1])
-else letter = changeRecord(code, KEYS[key], text) end
-end
+usedKeys = usedKeys + 1
+local key = KEYS[usedKeys]
+if code < 10 then numbers = changeRow(code, at, text, items)
+elseif code == 14 then numbers = { beat(key, ARGV[text]) }
+elseif code == 10 then create(key, ARGV[text], ARGV[text + 1])
+else letter = changeRecord(code, key, text) end
 texts[size + 1] = pack('<' .. rep('d', #numbers), unpack(numbers))
 letters[said + 1], letters[said + 2] = letter, #numbers > 0 and 'v' or '-'
-return key
 end
 end
 local out, opened, sidesAt, keysAt = {}, {}, {}, {}
-local function takeAll(rule, w, sides, rowKey, cost, hold, o)
-local taken = false
+local function takeAll(i, rule, cost, hold, o)
+local w, sides, taken = opened[i], sidesAt[i], false
 for j = 1, rule.count do
 local at = o + (j - 1) * 7
 if out[at + 1] == 0 then
@@ -2085,27 +2083,28 @@ end
 if not taken then return end
 w.last, w.birth = max(w.last, now), min(w.birth, now)
 w.taken = w.taken + cost
-save(rule, rowKey, w, sides)
+save(rule, KEYS[keysAt[i]], w, sides)
 end
-local function keepLonger(rule, w, sides, rowKey)
+local function keepLonger(i, rule)
+local w, sides = opened[i], sidesAt[i]
 if not w.found then return end
 for j = 1, rule.count do
 local limit, amount = rule.limits[j], w.row[rule.limits[j].at + 3]
 if limit.kind == 0 and amount ~= 0 and amount ~= limit.amount then
-if goesAt(rule, w, sides) + 60000000 > w.expires then save(rule, rowKey, w, sides) end
+if goesAt(rule, w, sides) + 60000000 > w.expires then save(rule, KEYS[keysAt[i]], w, sides) end
 return
 end
 end
 end
-local function decideWide(at, n, dry, hold, key)
+local function decideWide(at, n, dry, hold)
 local allowed, other, o, pair = true, false, 0, at
 for i = 1, n do
 local rule, cost = rules[stream[pair]], stream[pair + 1]
 pair = pair + 2
-keysAt[i] = key + 1
-local w = open(rule, call('GET', KEYS[key + 1]))
-local sides
-sides, key = sidesOf(rule, w, key + 1)
+usedKeys = usedKeys + 1
+keysAt[i] = usedKeys
+local w = open(rule, call('GET', KEYS[usedKeys]))
+local sides = sidesOf(rule, w)
 restartIfAhead(rule, w, sides, KEYS[keysAt[i]])
 opened[i], sidesAt[i] = w, sides
 for j = 1, rule.count do
@@ -2123,13 +2122,13 @@ end
 end
 o, pair = 0, at
 for i = 1, n do
-local rule, cost, rowKey = rules[stream[pair]], stream[pair + 1], KEYS[keysAt[i]]
+local rule, cost = rules[stream[pair]], stream[pair + 1]
 pair = pair + 2
 if other or dry then
 elseif allowed then
-takeAll(rule, opened[i], sidesAt[i], rowKey, cost, hold, o)
+takeAll(i, rule, cost, hold, o)
 else
-keepLonger(rule, opened[i], sidesAt[i], rowKey)
+keepLonger(i, rule)
 end
 local width = rule.count * 7
 texts[size + i] = pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
@@ -2137,7 +2136,6 @@ letters[said + 1 + i] = 'v'
 o = o + width
 end
 letters[said + 1] = other and 'b' or allowed and '1' or '0'
-return key
 end
 local run
 local function runOfServer()
@@ -2166,17 +2164,17 @@ n = leasable(limit, out[o + 2], w.lease, n)
 end
 return n < 2 and 0 or n
 end
-local function leaseOne(at, reports, want, key)
-local rule, rowKey = rules[stream[at]], KEYS[key + 1]
+local function leaseOne(at, reports, want)
+usedKeys = usedKeys + 1
+local rule, rowKey = rules[stream[at]], KEYS[usedKeys]
 local w = open(rule, call('GET', rowKey))
-local sides
-sides, key = sidesOf(rule, w, key + 1)
+local sides = sidesOf(rule, w)
 restartIfAhead(rule, w, sides, rowKey)
 for j = 1, rule.count do
 decide(w.row, rule.limits[j].at, rule.limits[j], 1, now, out, 0, sides[j], '')
 if out[1] == 3 then
 texts[size + 1], letters[said + 1], letters[said + 2] = '', 'b', '-'
-return key
+return
 end
 end
 local server = runOfServer()
@@ -2213,46 +2211,43 @@ local period = w.lease[1]
 texts[size + 1] = pack('<' .. rep('d', 7 + rule.count * 7), n, period, w.birth,
 server, ends, leasedOut(w.lease), w.taken, unpack(out, 1, rule.count * 7))
 letters[said + 1], letters[said + 2] = '1', 'v'
-return key
 end
-local function decideOnce(at, n, hold, once, key)
-local record, fingerprint, description = KEYS[key + 1], ARGV[once], ARGV[once + 1]
-key = key + 1
+local function decideOnce(at, n, hold, once)
+usedKeys = usedKeys + 1
+local record, fingerprint, description = KEYS[usedKeys], ARGV[once], ARGV[once + 1]
 local known = recordOf(record)
 if known then
 for i = 1, n do
-local _
 texts[size + i], letters[said + 1 + i] = '', '-'
-_, key = sidesOf(rules[stream[at + 2 * (i - 1)]], { row = {} }, key + 1)
+usedKeys = usedKeys + 1
+sidesOf(rules[stream[at + 2 * (i - 1)]], { row = {} })
 end
 letters[said + 1] = letterOf(known, fingerprint)
-return key
+return
 end
-key = decideWide(at, n, false, hold, key)
+decideWide(at, n, false, hold)
 if letters[said + 1] == '1' then
 local answer = table.concat(texts, '', size + 1, size + n)
 local value = pack('<d', now + 300000000) .. fingerprint .. pack('<dI4', now, #description) .. description .. answer
 call('SET', record, value, 'PX', 300000000 / 1000)
 end
-return key
 end
 local changing
-return function(code, at, n, one, two, key)
+return function(code, at, n, one, two)
 if code <= 1 then
 local hold = one > 0 and ARGV[one] or ''
-if two > 0 then return decideOnce(at, n, hold, two, key) end
-return decideWide(at, n, code == 1, hold, key)
+if two > 0 then return decideOnce(at, n, hold, two) end
+return decideWide(at, n, code == 1, hold)
 end
-if code == 2 then return leaseOne(at, one, two, key) end
+if code == 2 then return leaseOne(at, one, two) end
 changing = changing or change()
-return changing(code, at, one, two, key)
+changing(code, at, one, two)
 end
 end
 local out, fractions, opened, sumsAt = {}, {}, {}, {}
-local key = 0
 local slow
-local function saveTats(rule, numbers, sums, rowKey, cost, o)
-local goes = 0
+local function saveTats(i, rule, rowKey, cost, o)
+local numbers, sums, goes = opened[i], sumsAt[i], 0
 for j = 1, rule.count do
 local t = out[o + j]
 if t >= 0 then
@@ -2278,13 +2273,13 @@ local value = rule.names .. mark .. pack(rule.tats, unpack(numbers, 1, rule.last
 call('SET', rowKey, value, 'PX', ceil((numbers[1] - now) / 1000))
 end
 local function decidePlain(at, n, dry)
-local allowed, o, first, pair = true, 0, key, at
+local allowed, o, first, pair = true, 0, usedKeys, at
 for i = 1, n do
 local rule, cost = rules[stream[pair]], stream[pair + 1]
 pair = pair + 2
-if not rule.plain then key = first return false end
-key = key + 1
-local value, length, numbers = call('GET', KEYS[key]), rule.length, nil
+if not rule.plain then usedKeys = first return false end
+usedKeys = usedKeys + 1
+local value, length, numbers = call('GET', KEYS[usedKeys]), rule.length, nil
 if not value then
 numbers = { 0, now, 0, 0 }
 for p = 4 + 1, rule.last do numbers[p] = 0 end
@@ -2293,10 +2288,10 @@ elseif sub(value, 1, length) == rule.names and rule.sizes[#value] then
 numbers = { read(rule.tats, value, length + 2) }
 sumsAt[i] = sub(value, length + 2 + 8 * rule.last)
 else
-key = first
+usedKeys = first
 return false
 end
-if numbers[3] > now + 60000000 then key = first return false end
+if numbers[3] > now + 60000000 then usedKeys = first return false end
 opened[i] = numbers
 texts[size + i] = value
 letters[said + 1 + i] = not sumsAt[i] and '-' or sumsAt[i] == '' and 'n' or 's'
@@ -2319,7 +2314,7 @@ if allowed and not dry then
 o, pair = 0, at
 for i = 1, n do
 local rule = rules[stream[pair]]
-saveTats(rule, opened[i], sumsAt[i], KEYS[first + i], stream[pair + 1], o)
+saveTats(i, rule, KEYS[first + i], stream[pair + 1], o)
 o, pair = o + rule.count, pair + 2
 end
 end
@@ -2330,35 +2325,38 @@ end
 local function run(code, at, count, first, second)
 if code <= 1 and second == 0 and decidePlain(at, count, code == 1) then return end
 slow = slow or wide()
-key = slow(code, at, count, first, second, key)
+slow(code, at, count, first, second)
 local rows = code > 1 and 1 or count
 size, said = size + rows, said + 1 + rows
 end
-local function failOperation(code, at, n, two, first, problem)
+local function failOperation(at, rows, hasRecord, first, problem)
 local text = type(problem) == 'table' and problem.err or tostring(problem)
 for _, refusal in ipairs({ 'OOM', 'READONLY', 'MISCONF', 'NOREPLICAS', 'MASTERDOWN', 'CLUSTERDOWN', 'non local key' }) do
 if string.find(text, refusal, 1, true) then error(problem) end
 end
-if code > 1 then n = 1 end
-key = first
-if code <= 1 and two > 0 then key = key + 1 end
+usedKeys = hasRecord and first + 1 or first
 letters[said + 1] = 'x'
-for i = 1, n do
+for i = 1, rows do
 local rule = rules[stream[at + 2 * (i - 1)]]
-key = key + 1
-for j = 1, rule and rule.count or 0 do if rule.limits[j].kind >= 3 then key = key + 1 end end
+usedKeys = usedKeys + 1
+for j = 1, rule and rule.count or 0 do
+if rule.limits[j].kind >= 3 then usedKeys = usedKeys + 1 end
+end
 texts[size + i], letters[said + 1 + i] = '', '-'
 end
-size, said = size + n, said + 1 + n
+size, said = size + rows, said + 1 + rows
 end
 local at = 3
 while at <= streamEnd do
 local times, code, one, two, n = unpack(stream, at, at + 5 - 1)
 at = at + 5
 for _ = 1, times do
-local first = key
+local first = usedKeys
 local done, problem = pcall(run, code, at, n, one, two)
-if not done then failOperation(code, at, n, two, first, problem) end
+if not done then
+local isTransaction = code <= 1
+failOperation(at, isTransaction and n or 1, isTransaction and two > 0, first, problem)
+end
 end
 at = at + 2 * n
 end
