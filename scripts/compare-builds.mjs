@@ -6,8 +6,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { batches, checks, load, odd } from '../packages/server/bench/http-load.mjs'
 import { ensureCommand } from './ensure.mjs'
@@ -32,11 +34,19 @@ const CASES = {
   'library, compiling 5,000 rules': { library: 'compile' },
   'over Redis': { library: 'redis' },
   'over Redis, leased': { library: 'leased' },
+  'leases, spending of 1 key': { library: 'spend' },
+  'leases, spending of 1,000 keys': { library: 'spendMany' },
   'HTTP check': one,
   'HTTP batch of 100': hundred,
   'HTTP check, full answers': { ...one, environment: FULL },
   'HTTP batch of 100, full answers': { ...hundred, environment: FULL },
   'HTTP check, ordinary path': { script: odd(), decisions: 1 },
+  'sidecar with leases, check': { ...one, isSidecar: true },
+  'sidecar with leases, batch of 100': {
+    script: batches(100, 100),
+    decisions: 100,
+    isSidecar: true,
+  },
   start: { isStart: true },
 }
 
@@ -46,6 +56,7 @@ if (folder === undefined) {
   process.exit(2)
 }
 ensureCommand('wrk', 'wrk')
+ensureCommand('redis-server', 'redis-server')
 const BUILDS = { A: resolve(folder), B: ROOT }
 
 /** Milliseconds of CPU that a process has used; the system counts in hundredths of a second. */
@@ -56,7 +67,9 @@ function cpuOf(pid) {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-async function startServer(build, environment = {}) {
+/** A sidecar has a Redis of its own, on the core of the load. */
+async function startServer(build, { environment = {}, isSidecar = false }) {
+  const redis = isSidecar ? await startRedis() : null
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-compare-'))
   writeFileSync(join(cwd, 'sluice.yaml'), RULES)
   const command = join(build, 'packages/server/bin/sluice.cjs')
@@ -65,7 +78,7 @@ async function startServer(build, environment = {}) {
     '0',
     process.execPath,
     command,
-    'serve',
+    ...(redis === null ? ['serve'] : ['sidecar', '--rules', 'sluice.yaml', ...redis.options]),
     '--port',
     '0',
     '--log-level',
@@ -84,13 +97,31 @@ async function startServer(build, environment = {}) {
   const stop = async () => {
     child.kill('SIGKILL')
     await once(child, 'exit')
+    redis?.stop()
     rmSync(cwd, { recursive: true, force: true })
   }
   return { port: Number(/localhost:(\d+)/.exec(said)[1]), pid: child.pid, startMs, stop }
 }
 
+async function startRedis() {
+  const port = await freePort()
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '']
+  const child = spawn('taskset', ['-c', '1', 'redis-server', ...args], { stdio: 'ignore' })
+  await wait(200)
+  return { options: ['--redis', `redis://127.0.0.1:${port}`], stop: () => child.kill('SIGKILL') }
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
 async function measure(name, build) {
-  const { library, isStart, script, decisions, environment } = CASES[name]
+  const { library, isStart, script, decisions } = CASES[name]
   if (library !== undefined) {
     const file = fileURLToPath(new URL('compare-case.mjs', import.meta.url))
     const args = ['-c', '0', process.execPath, '--expose-gc', file, build, library]
@@ -98,7 +129,7 @@ async function measure(name, build) {
     if (status !== 0) throw new Error(`${name}: ${stderr}`)
     return JSON.parse(stdout)
   }
-  const server = await startServer(build, environment)
+  const server = await startServer(build, CASES[name])
   try {
     if (isStart) return { wall: server.startMs }
     load(server.port, script, { connections: 32, seconds: 1 })

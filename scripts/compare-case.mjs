@@ -35,6 +35,8 @@ const PATHS = {
   },
   redis: () => overRedis({ deadlineMs: 20_000 }, 20_000, 40),
   leased: () => overRedis({ deadlineMs: 20_000, leases: true }, 20, 160),
+  spend: () => spending(1),
+  spendMany: () => spending(1000),
 }
 
 function checking(rules, keys, use = () => undefined) {
@@ -47,6 +49,39 @@ function checking(rules, keys, use = () => undefined) {
 }
 
 async function overRedis(options, keys, rounds) {
+  const limiter = await limiterOverRedis(THREE, options)
+  const all = requests(keys)
+  let next = 0
+  const run = async () => {
+    for (let round = 0; round < 100; round++) {
+      await Promise.all(Array.from({ length: 64 }, () => limiter.check(all[next++ % all.length])))
+    }
+  }
+  return { run, operations: 6400, rounds, done: () => process.exit(0) }
+}
+
+/** As `npm run bench leases` spends tokens: from memory, in turns of the event loop as a busy server has them. */
+async function spending(keys) {
+  const rules = { r: { scope: 'user', limits: '100M/s' } }
+  const limiter = await limiterOverRedis(rules, { deadlineMs: 20_000, leases: true })
+  const all = requests(keys)
+  const batch = 4000
+  const spend = async (count) => {
+    for (let i = 0; i < count; i++) limiter.decide(all[i % keys])
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  // More and more, as a load would grow: the first lease is as small as the first moment's need.
+  for (let i = 1; i <= 400; i++) {
+    await spend(25 * i)
+    await wait(2)
+  }
+  const run = async () => {
+    for (let turn = 0; turn < 50; turn++) await spend(batch)
+  }
+  return { run, operations: 50 * batch, rounds: 8, done: () => process.exit(0) }
+}
+
+async function limiterOverRedis(rules, options) {
   const { ioredisOptions, redisStore } = await load('redis')
   const { Redis } = createRequire(join(build, 'packages/limiter/package.json'))('ioredis')
   const port = await freePort()
@@ -61,15 +96,7 @@ async function overRedis(options, keys, rounds) {
   const client = new Redis(port, { ...ioredisOptions })
   client.on('error', () => undefined)
   await new Promise((resolve) => client.once('ready', resolve))
-  const limiter = createLimiter({ rules: THREE, store: redisStore(client, options) })
-  const all = requests(keys)
-  let next = 0
-  const run = async () => {
-    for (let round = 0; round < 100; round++) {
-      await Promise.all(Array.from({ length: 64 }, () => limiter.check(all[next++ % all.length])))
-    }
-  }
-  return { run, operations: 6400, rounds, done: () => process.exit(0) }
+  return createLimiter({ rules, store: redisStore(client, options) })
 }
 
 async function freePort() {
