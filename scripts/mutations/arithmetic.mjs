@@ -173,4 +173,128 @@ export const arithmetic = [
       name: 'a receipt of a bucket gives nothing where less was given back to the row than before the take: it was begun anew',
     },
   },
+  {
+    name: 'tokens are multiplied beyond 2^53',
+    file: `${L}algorithms/limit-numbers.ts`,
+    find: '  if (product < 9_007_199_254_740_992) {\n',
+    replace: '  if (product >= 0) {\n',
+    test: {
+      file: `${T}properties/token-bucket.test.ts`,
+      name: 'token_bucket answers every request as an exact bucket does',
+    },
+  },
+  {
+    name: 'whole tokens of a time are rounded up by the division of doubles',
+    file: `${L}algorithms/token-time.ts`,
+    find: '  while (n > 0 && (spanned[0]! > t || (spanned[0] === t && spanned[1]! > f))) {\n    n = n - 1\n    span(n, limit)\n  }\n',
+    replace: '',
+    test: {
+      file: `${T}properties/token-bucket.test.ts`,
+      name: 'token_bucket answers every request as an exact bucket does',
+    },
+  },
+  {
+    name: 'whole tokens of a time are rounded down by the division of doubles',
+    file: `${L}algorithms/token-time.ts`,
+    find: '  while (spanned[0]! < t || (spanned[0] === t && spanned[1]! <= f)) {\n    n = n + 1\n    span(n + 1, limit)\n  }\n',
+    replace: '',
+    test: {
+      file: `${T}properties/token-bucket.test.ts`,
+      name: 'token_bucket answers every request as an exact bucket does',
+    },
+  },
+  {
+    name: 'a bucket whose tokens have fractions fills above its burst while it is not used',
+    file: `${L}algorithms/bucket.ts`,
+    find: '  else if (t < now) decideParts(now, 0, limit, cost, now, out, o)\n',
+    replace: '  else if (t === 0) decideParts(now, 0, limit, cost, now, out, o)\n',
+    test: {
+      file: `${T}properties/token-bucket.test.ts`,
+      name: 'token_bucket answers every request as an exact bucket does',
+    },
+  },
+  {
+    name: 'a bucket whose tokens have none fills above its burst while it is not used',
+    file: `${L}algorithms/bucket.ts`,
+    find: '  const next = Math.max(t, now) + cost * limit.whole\n',
+    replace: '  const next = (t > 0 ? t : now) + cost * limit.whole\n',
+    also: {
+      find: 'decideWhole(Math.max(t, now), limit',
+      replace: 'decideWhole(t > 0 ? t : now, limit',
+    },
+    test: {
+      file: `${T}properties/token-bucket.test.ts`,
+      name: 'token_bucket answers every request as an exact bucket does',
+    },
+  },
+  {
+    name: 'a bucket admits a fraction of a microsecond early',
+    file: `${L}algorithms/bucket.ts`,
+    find: '(newT === topT && newF <= limit.burstRest)',
+    replace: 'newT === topT',
+    test: {
+      file: `${T}properties/token-bucket.test.ts`,
+      name: 'token_bucket answers every request as an exact bucket does',
+    },
+  },
+  {
+    name: 'a bucket does not admit at the very time that it names',
+    file: `${L}algorithms/bucket.ts`,
+    find: '  if (newT < topT || (newT === topT && newF <= limit.burstRest)) {\n',
+    replace: '  if (newT < topT) {\n',
+    test: {
+      file: `${T}properties/every-algorithm.test.ts`,
+      name: 'token_bucket denies until exactly the promised time, then admits',
+    },
+  },
+  {
+    name: 'the time of a retry is rounded down to milliseconds',
+    file: `${L}decision-record.ts`,
+    find: '  return Math.ceil(us / 1000)\n',
+    replace: '  return Math.floor(us / 1000)\n',
+    test: {
+      file: `${T}properties/every-algorithm.test.ts`,
+      name: 'token_bucket denies until exactly the promised time, then admits',
+    },
+  },
+  {
+    name: 'a leaky bucket whose tokens have fractions does not delay',
+    file: `${L}algorithms/bucket.ts`,
+    find: '    if (limit.queues) out[o + GO_AT] = base\n',
+    replace: '',
+    test: {
+      file: `${T}properties/leaky-bucket.test.ts`,
+      name: 'leaky_bucket delays and refuses every request as an exact queue does',
+    },
+  },
+  {
+    name: 'a leaky bucket whose tokens have none does not delay',
+    file: `${L}algorithms/bucket.ts`,
+    find: '  if (limit.queues) out[o + GO_AT] = t\n',
+    replace: '',
+    test: {
+      file: `${T}properties/leaky-bucket.test.ts`,
+      name: 'leaky_bucket delays and refuses every request as an exact queue does',
+    },
+  },
+  {
+    name: 'a bucket says that it is full a microsecond early',
+    file: `${L}algorithms/bucket.ts`,
+    find: '  if (f > 0) base = t + 1\n',
+    replace: '',
+    test: {
+      file: `${T}properties/token-bucket.test.ts`,
+      name: 'token_bucket answers every request as an exact bucket does',
+    },
+  },
+  {
+    name: 'a bucket that was taken from says that it is full a microsecond early',
+    file: `${L}algorithms/bucket.ts`,
+    find: '  if (out[o + MARK_REST]! > 0) resetAt = resetAt + 1\n',
+    replace: '',
+    test: {
+      file: `${T}properties/token-bucket.test.ts`,
+      name: 'token_bucket answers every request as an exact bucket does',
+    },
+  },
 ]

@@ -1,5 +1,6 @@
 /** Guards of the arithmetic that no run of requests in the property tests happens to need. */
 import { describe, expect, it } from 'vitest'
+import { LogRing } from '../stores/memory/side/log-ring.js'
 import { current, decideTat, T, tat } from './bucket.js'
 import { refundBucket } from './bucket-changes.js'
 import {
@@ -11,8 +12,14 @@ import {
   rollLeases,
   settleLeases,
 } from './leases.js'
-import { BUCKET, FIXED_WINDOW, limitNumbers, SLIDING_COUNTER } from './limit-numbers.js'
-import type { LogEntries } from './sliding-log.js'
+import {
+  BUCKET,
+  FIXED_WINDOW,
+  limitNumbers,
+  SLIDING_COUNTER,
+  SLIDING_LOG,
+} from './limit-numbers.js'
+import { chargeSlidingLog, type LogEntries, refundSlidingLog } from './sliding-log.js'
 import { YES } from './status.js'
 import { STATUS } from './verdict.js'
 
@@ -31,6 +38,15 @@ describe('a bucket whose amount changes', () => {
     current(row, 0, five, START)
     expect(tat[0]).toBe(START + SECOND)
   })
+
+  it('counts what is used of a token as used, rounded up', () => {
+    // Five and a half of ten are used. At three a second that takes 1,833,333 and a third microseconds.
+    const three = { ...limitNumbers(BUCKET, 3, SECOND, 10, false), since: START }
+    current([START + 550_000, 0, 10, START], 0, three, START)
+    const [t, f] = [tat[0]! - START, tat[1]!]
+    expect(3 * t + f).toBeGreaterThanOrEqual(5_500_000)
+    expect(t).toBeLessThan(1_833_336)
+  })
 })
 
 describe('a receipt of a bucket', () => {
@@ -39,6 +55,38 @@ describe('a receipt of a bucket', () => {
     const give = (since: number) =>
       refundBucket([...row], 0, TEN, 2, START, START + 500_000, 0, 10, since)
     expect([give(0), give(-1)]).toEqual([2, 0])
+  })
+
+  it('gives what time had left of the take at the last write, also by a clock that has stepped back', () => {
+    const give = (now: number) =>
+      refundBucket([START + 500_000, 0, 10, START], 0, TEN, 9, now, START + 500_000, 0, 10, 0)
+    expect([give(START + 200_000), give(START), give(START - 300_000)]).toEqual([3, 5, 5])
+  })
+
+  it('gives nothing where the bucket is full: it was forgotten, and begun anew', () => {
+    for (const full of [0, START - 1, START]) {
+      const row = [full, 0, 10, START]
+      expect(refundBucket(row, 0, TEN, 2, START, START + 500_000, 0, 10, 0)).toBe(0)
+      expect(row).toEqual([full, 0, 10, START])
+    }
+  })
+})
+
+describe('a log', () => {
+  it('gives back at most what its entry has', () => {
+    const limit = limitNumbers(SLIDING_LOG, 10, SECOND, 10, false)
+    const [row, entries] = [[0, 0], new LogRing()]
+    chargeSlidingLog(row, 0, limit, 3, START, entries)
+    chargeSlidingLog(row, 0, limit, 4, START + 1, entries)
+    expect(refundSlidingLog(row, 0, limit, 5, START + 2, START, entries)).toBe(3)
+    expect(row[0]).toBe(4)
+  })
+
+  it('of a large limit has at most an entry for each 1024th of its window, and one more', () => {
+    const limit = limitNumbers(SLIDING_LOG, 20_000, SECOND, 20_000, false)
+    const [row, entries] = [[0, 0], new LogRing()]
+    for (let i = 0; i < 15_000; i++) chargeSlidingLog(row, 0, limit, 1, START + 100 * i, entries)
+    expect(entries.count()).toBeLessThanOrEqual(1025)
   })
 })
 

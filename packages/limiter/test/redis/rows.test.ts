@@ -35,6 +35,20 @@ describe('a row', () => {
     }
   })
 
+  it.each(FIVES.filter((limits) => !limits.includes('concurrent')))(
+    'of %s that is written again and again never goes within a minute after it is empty',
+    async (limits) => {
+      const limiter = look.limiter({ rule: { scope: 'user', limits } })
+      for (let i = 0; i < 60; i++) {
+        const { allowed, limits: said } = await limiter.check(ADA)
+        expect(allowed).toBe(true)
+        const [expires] = await look.numbersOf('sluice:{default|user|ada}:rule')
+        expect(expires! / 1000).toBeGreaterThanOrEqual(said[0]!.resetAtMs + 60_000 - 1)
+        look.now += limits.includes('calendar') ? 86_400_000 : 3000
+      }
+    },
+  )
+
   it('that is given back to, reset, charged or renewed keeps a time to live', async () => {
     const limiter = look.limiter({
       rule: { scope: 'user', limits: FIVES },
@@ -161,6 +175,20 @@ describe('a denial and a dry run', () => {
     }
     look.now -= 50_000
     await limiter.check({ ...request, holdId: 'x' })
+    expect(await look.everything()).toEqual(before)
+  })
+
+  it('change not a byte where all limits are buckets', async () => {
+    const limiter = look.limiter({
+      rule: { scope: 'user', limits: ['5/h', '7 per 10s burst 9'] },
+      org: { scope: 'org', limits: '100/h' },
+    })
+    for (let i = 0; i < 3; i++) await limiter.check(request)
+    const before = await look.everything()
+    look.now += 500
+    expect((await limiter.check({ ...request, cost: 3 })).allowed).toBe(false)
+    expect((await limiter.check({ ...request, dryRun: true })).allowed).toBe(true)
+    expect((await limiter.peek(request)).allowed).toBe(true)
     expect(await look.everything()).toEqual(before)
   })
 
