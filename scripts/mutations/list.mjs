@@ -4,18 +4,26 @@ import { amounts } from './amounts.mjs'
 import { arithmetic } from './arithmetic.mjs'
 import { away } from './away.mjs'
 import { decisions } from './decisions.mjs'
+import { grants } from './grants.mjs'
+import { holders } from './holders.mjs'
 import { idempotency } from './idempotency.mjs'
 import { leases } from './leases.mjs'
 import { ranges } from './ranges.mjs'
 import { rows } from './rows.mjs'
 import { shards } from './shards.mjs'
+import { slots } from './slots.mjs'
+import { windows } from './windows.mjs'
 
 export const MUTATIONS = [
   ...arithmetic,
   ...amounts,
   ...ranges,
+  ...windows,
   ...rows,
+  ...slots,
   ...leases,
+  ...grants,
+  ...holders,
   ...shards,
   ...idempotency,
   ...away,

@@ -116,4 +116,34 @@ export const ranges = [
       name: 'the shards of a limit of 10/s smooth 8 are not to be had, and it says why',
     },
   },
+  {
+    name: 'rules may have costs that never pass',
+    file: `${L}rules/check-costs.ts`,
+    find: '      .filter(({ limit }) => cost.cost > limit.burst)\n',
+    replace: '      .filter(({ limit }) => cost.cost > 2 * limit.burst)\n',
+    test: {
+      file: `${L}rules/check-costs.test.ts`,
+      name: 'a configured cost above the burst of a rule there is refused, with what would never pass',
+    },
+  },
+  {
+    name: 'nobody is warned of costs that a shard seldom has left',
+    file: `${L}rules/check-costs.ts`,
+    find: 'const EASE = 4\n',
+    replace: 'const EASE = 1\n',
+    test: {
+      file: `${L}rules/read-rule.shards.test.ts`,
+      name: 'the shards of a rule warn where a configured cost is much of what a shard holds',
+    },
+  },
+  {
+    name: 'a cost that never passes is said to be denied now and then',
+    file: `${L}rules/check-costs.ts`,
+    find: '  return cost > Math.floor(held)\n',
+    replace: '  return cost > 2 * held\n',
+    test: {
+      file: `${L}rules/read-rule.shards.test.ts`,
+      name: 'the shards of a rule warn where a configured cost is much of what a shard holds',
+    },
+  },
 ]

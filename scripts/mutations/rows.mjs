@@ -186,4 +186,74 @@ export const rows = [
       name: 'leaky_bucket gives back, grants, resets and owes exactly',
     },
   },
+  {
+    name: 'a row of buckets goes when it is empty, without a minute of grace',
+    file: `${LUA}plain.lua`,
+    find: '  goes = goes + 1 + GRACE\n',
+    replace: '  goes = goes + 1\n',
+    test: {
+      file: `${T}redis/rows.test.ts`,
+      name: 'a row of 5 per 10s lives until it is empty, and a minute or two',
+    },
+  },
+  {
+    name: 'a row of windows goes when it is empty, without a minute of grace',
+    file: `${LUA}rows.lua`,
+    find: '  local goes = goesAt(rule, w, sides) + GRACE\n',
+    replace: '  local goes = goesAt(rule, w, sides)\n',
+    test: {
+      file: `${T}redis/rows.test.ts`,
+      name: 'a row of 5 per 10s fixed that is written again and again never goes within a minute after it is empty',
+    },
+  },
+  {
+    name: 'a log does not live as long as its row',
+    file: `${LUA}rows.lua`,
+    find: "    call('PEXPIRE', beside.key, life)\n",
+    replace: '',
+    test: {
+      file: `${T}redis/rows.test.ts`,
+      name: 'a row of 5 per 10s exact lives until it is empty, and a minute or two',
+    },
+  },
+  {
+    name: 'a dry run of buckets over Redis takes',
+    file: `${LUA}plain.lua`,
+    find: '  if allowed and not dry then\n',
+    replace: '  if allowed then\n',
+    test: {
+      file: `${T}redis/rows.test.ts`,
+      name: 'a denial and a dry run change not a byte where all limits are buckets',
+    },
+  },
+  {
+    name: 'a denial writes a row',
+    file: `${LUA}wide.lua`,
+    find: '      keepLonger(rule, opened[i], sidesAt[i], rowKey)\n',
+    replace: '      save(rule, rowKey, opened[i], sidesAt[i])\n',
+    test: {
+      file: `${T}redis/rows.test.ts`,
+      name: 'a denial and a dry run change not a byte, nor any time to live',
+    },
+  },
+  {
+    name: 'memory charges a shadow limit that denies',
+    file: `${L}stores/memory/consume.ts`,
+    find: '      if (out[o + STATUS] !== YES) continue\n',
+    replace: '',
+    test: {
+      file: `${T}redis/conformance.test.ts`,
+      name: 'stores the memory store what is used a shadow limit that is full or in debt says so, and lets pass',
+    },
+  },
+  {
+    name: 'Redis charges a shadow limit that denies',
+    file: `${LUA}wide.lua`,
+    find: '    if out[at + STATUS + 1] == YES then\n',
+    replace: '    if out[at + STATUS + 1] ~= NEVER then\n',
+    test: {
+      file: `${T}redis/conformance.test.ts`,
+      name: 'stores one server the Redis store over ioredis shadow rules a shadow limit that would deny lets pass, and is not charged',
+    },
+  },
 ]

@@ -5,6 +5,7 @@ import { current, decideTat, T, tat } from './bucket.js'
 import { refundBucket } from './bucket-changes.js'
 import {
   LEASE_PERIOD,
+  leasable,
   leasedGoAt,
   leasedOut,
   reportLease,
@@ -91,6 +92,14 @@ describe('a log', () => {
 })
 
 describe('the account of leases', () => {
+  it('allows an eighth of what is left, and a quarter of the burst in all', () => {
+    const limit = limitNumbers(BUCKET, 400, SECOND, 400, false)
+    const most = (left: number, lease: number[], want = 1000) => leasable(limit, left, lease, want)
+    expect([most(400, [7, 0, 0]), most(80, [7, 0, 0]), most(7, [7, 0, 0])]).toEqual([50, 10, 0])
+    expect([most(400, [7, 40, 30]), most(400, [7, 60, 50])]).toEqual([30, 0])
+    expect(most(400, [7, 0, 0], 20)).toBe(20)
+  })
+
   it('does not believe a report of more than is out of that period', () => {
     const lease = [7, 3, 2]
     expect([reportLease(lease, 7, 4), reportLease(lease, 6, 3), reportLease(lease, 5, 1)]).toEqual([

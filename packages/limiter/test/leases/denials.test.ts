@@ -3,8 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { ADA, isLocal, local, open, openWarm, type Rules, WARM } from './opened.js'
 
 /** A row of which nothing is leased here, and so much by others, was denied this cost. */
-async function openDenied(out: number, inMs: number, cost = 1, rules?: Rules) {
-  const opened = openWarm(rules)
+async function openDenied(
+  out: number,
+  inMs: number,
+  cost = 1,
+  rules?: Rules,
+  mostDeniedMs?: number,
+) {
+  const opened = openWarm(rules, undefined, mostDeniedMs)
   const { inner, decide } = opened
   inner.lastLease.grant(0, { out })
   const answer = decide(cost)
@@ -26,6 +32,23 @@ describe('a denial', () => {
   it('is remembered for a second while none is out', async () => {
     const { time, decide } = await openDenied(0, 5000)
     time.ms += 999
+    expect(local(decide()).allowed).toBe(false)
+    time.ms += 1
+    expect(isLocal(decide())).toBe(false)
+  })
+
+  it('of a rule in shards is remembered for 20 ms, because others may have leases', async () => {
+    const rules: Rules = { user: { scope: 'user', limits: '1000/s burst 100', shards: 4 } }
+    const { time, decide } = await openDenied(0, 500, 1, rules)
+    time.ms += 19
+    expect(local(decide()).allowed).toBe(false)
+    time.ms += 1
+    expect(isLocal(decide())).toBe(false)
+  })
+
+  it.each([0, 5])('is remembered no longer than it may with %i leased out', async (out) => {
+    const { time, decide } = await openDenied(out, 500, 1, undefined, 7)
+    time.ms += 6
     expect(local(decide()).allowed).toBe(false)
     time.ms += 1
     expect(isLocal(decide())).toBe(false)

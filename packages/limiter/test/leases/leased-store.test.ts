@@ -51,6 +51,34 @@ describe('a row that is asked for often', () => {
     }
   })
 
+  it('is spent of the lease that ends first, though a later one is there', () => {
+    const { time, inner, decide } = openHolding(10)
+    time.pass(20)
+    spend(decide, 3)
+    expect(inner.lastLease.reports).toEqual(['1+0'])
+    inner.lastLease.grant(10, { lastsMs: 1500 })
+    spend(decide, 4)
+    fallIdle(time)
+    expect(inner.lastLease.reports).toEqual(['6+3', '0+10'])
+  })
+
+  it('is not leased while 50 ms of what is asked for are less than four', () => {
+    const { time, inner, decide } = openWarm()
+    inner.lastLease.grant(0)
+    const ask = (everyMs: number, times: number) => {
+      for (let i = 0; i < times; i++) {
+        time.pass(everyMs)
+        void decide()
+        if (inner.leases.length === 1) inner.decision.allow()
+      }
+      return inner.leases.length
+    }
+    // The burst that made it leased is forgotten.
+    for (let i = 0; i < 8; i++) time.pass(20)
+    expect(ask(20, 50)).toBe(1)
+    expect(ask(5, 50)).toBe(2)
+  })
+
   it('is decided at the time at which a request has waited for the second lease', async () => {
     const { time, inner, decide } = openWarm()
     const { want } = inner.lastLease.ask

@@ -14,14 +14,18 @@ export const ADA = { subject: { user: 'ada' } }
 export const WARM = 4
 
 /** A limiter over leases, and everything below it. */
-export function open(rules: Rules = LEASED, make = (time: HandTime) => new HandStore(time)) {
+export function open(
+  rules: Rules = LEASED,
+  make = (time: HandTime) => new HandStore(time),
+  mostDeniedMs = Number.POSITIVE_INFINITY,
+) {
   const time = new HandTime()
   const inner = make(time)
   const store = new LeasedStore({
     inner,
     time,
     leasedByDefault: true,
-    mostDeniedMs: Number.POSITIVE_INFINITY,
+    mostDeniedMs,
   })
   const limiter = createLimiter({
     rules: RuleSet.compile({ rules }),
@@ -33,8 +37,8 @@ export function open(rules: Rules = LEASED, make = (time: HandTime) => new HandS
 }
 
 /** The same, once the row was asked for often: a lease is on its way. */
-export function openWarm(rules?: Rules, request?: object) {
-  const opened = open(rules)
+export function openWarm(rules?: Rules, request?: object, mostDeniedMs?: number) {
+  const opened = open(rules, undefined, mostDeniedMs)
   for (let i = 0; i < WARM; i++) {
     void opened.decide(1, request)
     opened.inner.decision.allow()

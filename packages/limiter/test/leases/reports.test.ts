@@ -52,6 +52,39 @@ describe('a report', () => {
   })
 })
 
+describe('of a row that is asked for 4 times in 20 ms, so that 20 are wanted ahead', () => {
+  it('more are asked for once less than half is left', () => {
+    const { time, inner, decide } = openHolding(20)
+    time.pass(20)
+    spend(decide, 10)
+    expect(inner.leases).toHaveLength(1)
+    spend(decide, 1)
+    expect(inner.leases).toHaveLength(2)
+  })
+
+  it('what is held beyond twice that is given back', () => {
+    for (const [held, reports] of [
+      [40, []],
+      [41, ['0+21']],
+      [100, ['0+80']],
+    ] as const) {
+      const { time, inner } = openHolding(held)
+      time.pass(20)
+      expect(inner.leases.slice(1).flatMap((lease) => lease.reports)).toEqual(reports)
+    }
+  })
+
+  it('nothing is asked for ahead for 20 ms where less was granted', () => {
+    const { time, inner, decide } = openHolding(9)
+    time.pass(19)
+    spend(decide, 3)
+    expect(inner.leases).toHaveLength(1)
+    time.ms += 1
+    spend(decide, 1)
+    expect(inner.leases).toHaveLength(2)
+  })
+})
+
 describe('a lease on its way', () => {
   it('is the only one of its row; who finds nothing waits for it, is served in turn, or asks for himself', async () => {
     const { inner, decide } = openWarm()

@@ -7,8 +7,8 @@ import { redisPort } from '../../src/stores/redis/redis-client.js'
 import { RedisStore } from '../../src/stores/redis/redis-store.js'
 import { StoreClock } from '../../src/stores/redis/store-clock.js'
 
-/** `now`: microseconds. */
-export function bareStore(client: Redis, prefix: string, now: () => number): RedisStore {
+/** `now`: microseconds; null: the server's clock decides. */
+export function bareStore(client: Redis, prefix: string, now: (() => number) | null): RedisStore {
   return new RedisStore({
     port: redisPort(client),
     keys: new Keys(prefix),

@@ -123,6 +123,34 @@ it('nothing is leased where the user may not call INFO, which says which run of 
   expect(state(await ask(await storeOn(primary), 0))).toEqual([40, 360])
 })
 
+it('what is leased of a bucket stays out when its row is reset', async () => {
+  const store = await storeOn(primary)
+  const lease = await ask(store, 40)
+  await store.change([{ kind: 'reset', family: rule.family, value: 'x' }], moment())
+  expect(state(await ask(store, 0))).toEqual([40, 360])
+  expect(state(await ask(store, 0, [halves(lease)]))).toEqual([0, 380])
+})
+
+it('fewer than two are not leased', async () => {
+  const store = await storeOn(primary)
+  await store.decide(newTransaction([rule], ['x'], 385, now, moment()))
+  expect((await ask(store, 40)).granted).toBe(0)
+  expect((await ask(store, 1)).granted).toBe(0)
+})
+
+it('a calendar window is leased also by an instance whose clock is weeks ahead', async () => {
+  const client = new Redis({ ...ioredisOptions, port: primary.port, host: '127.0.0.1' })
+  clients.push(client)
+  await once(client, 'ready')
+  const [daily] = RuleSet.compile({
+    rules: { d: { scope: 'user', limits: '400 per calendar day' } },
+  }).all
+  const ahead = bareStore(client, 'ahead', null)
+  now = 1000 * (Date.now() + 40 * 86_400_000)
+  expect((await ask(ahead, 40, [], daily!)).granted).toBe(40)
+  now = START
+})
+
 describe('variants of a rule, which share its row', () => {
   const variants = RuleSet.compile({
     rules: {

@@ -107,6 +107,29 @@ describe('leases over one server', () =>
     }
   }))
 
+it('a denial of a row in a cluster is remembered for two deadlines, because slots may give back', async () => {
+  const cluster = await startCluster()
+  const client = await connectedToCluster(cluster)
+  const deadlineMs = 150
+  const store = redisStore(client, { deadlineMs, leases: true })
+  const limiter = createLimiter({ rules: { hot: { scope: 'user', limits: '20/h' } }, store })
+  // The age of each denial from memory, by a clock that is read before the question and after the store's answer.
+  const ages: number[] = []
+  const end = performance.now() + 2000
+  for (let toldAt = end; performance.now() < end; await sleep(1))
+    for (let i = 0; i < 5; i++) {
+      const [at, { asked }] = [performance.now(), store.health.leases]
+      const { allowed } = await limiter.check(ADA)
+      if (store.health.leases.asked > asked) toldAt = performance.now()
+      else if (!allowed) ages.push(at - toldAt)
+    }
+  expect(ages.length).toBeGreaterThan(0)
+  expect(Math.max(...ages)).toBeLessThan(2 * deadlineMs)
+  await limiter.close()
+  client.disconnect()
+  await cluster.stop()
+})
+
 describe('leases over a cluster', () =>
   testOver(async () => {
     const cluster = await startCluster()

@@ -70,13 +70,16 @@ async function hanging(
 }
 
 /** A limiter with a rule for users and one for orgs, once the nodes of both rows answer. */
-async function limiterOfTwo(subject: { readonly user: string; readonly org: string }) {
+async function limiterOfTwo(
+  subject: { readonly user: string; readonly org: string },
+  orgFails: 'local' | 'closed' = 'local',
+) {
   store = redisStore(client, { testClock: () => clock.now, prefix: `t${names}` })
   limiter = createLimiter({
     rules: {
       // What it lets through without the store is counted nowhere.
       u: { scope: 'user', limits: '10/h', failure_mode: 'open' },
-      o: { scope: 'org', limits: '10/h' },
+      o: { scope: 'org', limits: '10/h', failure_mode: orgFails },
     },
     store,
     clock: () => clock.now,
@@ -156,6 +159,22 @@ describe('while one node of a cluster hangs', () => {
       'it is given back',
       async () => (await limiter.peek({ subject: { user } })).remaining === 1,
     )
+  })
+
+  it('what a row takes too late, when its node goes on, is given back', async () => {
+    const user = valueOn(false, 'user')
+    const org = valueOn(true, 'org')
+    const subject = { user, org }
+    await limiterOfTwo(subject, 'closed')
+    cluster.servers[0]!.pause()
+    expect(await limiter.check({ subject })).toMatchObject({ allowed: false, degraded: true })
+    cluster.servers[0]!.resume()
+    const left = (one: Readonly<Record<string, string>>) => async () => {
+      const { degraded, remaining } = await limiter.peek({ subject: one })
+      return !degraded && remaining === 10
+    }
+    await until('the late take is given back', left({ org }))
+    await until('the other is given back', left({ user }))
   })
 
   it('what a local rule on a healthy node let through is told to its row with the next request', async () => {

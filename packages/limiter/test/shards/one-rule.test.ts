@@ -83,6 +83,24 @@ describe('a rule in shards', () => {
     expect(await take(world, 200)).toBe(80)
   })
 
+  it('is denied after three shards at most, by an instance that knows nothing of them', async () => {
+    const world = worldOf({ hot: HOT }, { instances: 2 })
+    for (let n = 0; n < 80; n++) expect((await world.limiters[0]!.check(ADA)).allowed).toBe(true)
+    const before = world.asks
+    expect((await world.limiters[1]!.check(ADA)).allowed).toBe(false)
+    expect(world.asks - before).toBe(3)
+  })
+
+  it('never admits what only some shards hold, and says so to those who look', async () => {
+    // Seven shards hold 10, one holds 11.
+    const world = worldOf({ hot: { ...HOT, limits: '81/h' } })
+    const [limiter] = world.limiters as [World['limiters'][0]]
+    const never = { allowed: false, reason: 'too_expensive' }
+    expect(await limiter.peek({ ...ADA, cost: 11 })).toMatchObject(never)
+    expect(await limiter.check({ ...ADA, cost: 11 })).toMatchObject(never)
+    expect(await limiter.peek({ ...ADA, cost: 10 })).toMatchObject({ allowed: true })
+  })
+
   it('gives nothing back to other shards than there were', async () => {
     const world = worldOf({ hot: HOT })
     for (const shards of [1, 2, 4, 16, 40]) {

@@ -59,3 +59,25 @@ describe('a shard of a bucket', () => {
     expect(Math.floor(levels.level(0, 0, NOW))).toBe(-8)
   })
 })
+
+describe('a shard that has denied', () => {
+  /** It denied a cost of 3 with 2 left, until 1.9 s later; a tenth of a second before its log should be empty. */
+  function denying() {
+    const limits = '40 per 40s exact'
+    const [rule] = RuleSet.compile({ rules: { r: { scope: 'user', limits, shards: 4 } } }).all
+    const levels = new RowLevels(new ShardRules().of(rule!)!)
+    const denied = Answer.open(newTransaction([rule!], ['ada'], 3, NOW), NOW, false)
+    denied.setStatus(0, NOT_NOW)
+    denied.setDifference(0, 2)
+    denied.setResetAt(0, NOW + 2 * SECOND)
+    denied.setGoAt(0, NOW + 1.9 * SECOND)
+    levels.note(0, denied, 0, 3)
+    return (cost: number, s: number) => levels.room(0, cost, NOW + s * SECOND) >= cost
+  }
+
+  it('is expected to deny the same and more for a second, and to admit by the time that it names', () => {
+    const admits = denying()
+    expect([0.9, 1.1, 1.9].map((s) => admits(3, s))).toEqual([false, true, true])
+    expect([admits(4, 0.9), admits(2, 0.9)]).toEqual([false, true])
+  })
+})

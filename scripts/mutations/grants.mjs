@@ -1,0 +1,62 @@
+// What stores grant of leases, and until when.
+import { L, LUA, T } from './folders.mjs'
+
+export const grants = [
+  {
+    name: 'more than an eighth of what is left is leased',
+    file: `${L}algorithms/leases.ts`,
+    find: 'Math.min(want, Math.floor(left / 8), room)',
+    replace: 'Math.min(want, left, room)',
+    test: {
+      file: `${L}algorithms/guards.test.ts`,
+      name: 'the account of leases allows an eighth of what is left, and a quarter of the burst in all',
+    },
+  },
+  {
+    name: 'what is leased already does not count towards the quarter',
+    file: `${L}algorithms/leases.ts`,
+    find: '  const room = Math.floor(limit.burst / 4) - leasedOut(lease)\n',
+    replace: '  const room = Math.floor(limit.burst / 4) - 0 * leasedOut(lease)\n',
+    test: {
+      file: `${L}algorithms/guards.test.ts`,
+      name: 'the account of leases allows an eighth of what is left, and a quarter of the burst in all',
+    },
+  },
+  {
+    name: 'a single token is leased',
+    file: `${LUA}wide.lua`,
+    find: '  return n < 2 and 0 or n\n',
+    replace: '  return n\n',
+    test: { file: `${T}redis/lease-reports.test.ts`, name: 'fewer than two are not leased' },
+  },
+  {
+    name: 'a reset forgets what is leased out of a bucket',
+    file: `${LUA}change.lua`,
+    find: '  w.extras = {}\n  return used\n',
+    replace: '  w.extras = {}\n  w.lease = nil\n  return used\n',
+    test: {
+      file: `${T}redis/lease-reports.test.ts`,
+      name: 'what is leased of a bucket stays out when its row is reset',
+    },
+  },
+  {
+    name: 'another amount of the row refills what is leased',
+    file: `${LUA}rows.lua`,
+    find: '    for _, extra in ipairs(extras) do settleExtra(extra, w) end\n',
+    replace: '',
+    test: {
+      file: `${T}redis/lease-reports.test.ts`,
+      name: 'variants of a rule, which share its row do not refill what is leased of another while they are asked for themselves',
+    },
+  },
+  {
+    name: 'a log that was leased is stamped at the time again',
+    file: `${LUA}rows.lua`,
+    find: '  setLead(rule, w.lease)\n',
+    replace: '  setLead(rule, false)\n',
+    test: {
+      file: `${T}redis/lease-reports.test.ts`,
+      name: 'variants of a rule, which share its row leave the log of another in order',
+    },
+  },
+]
