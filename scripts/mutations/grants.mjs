@@ -1,5 +1,5 @@
 // What stores grant of leases, and until when.
-import { L, LUA, T } from './folders.mjs'
+import { L, LUA, SIM, T } from './folders.mjs'
 
 export const grants = [
   {
@@ -57,6 +57,56 @@ export const grants = [
     test: {
       file: `${T}redis/lease-reports.test.ts`,
       name: 'variants of a rule, which share its row leave the log of another in order',
+    },
+  },
+  {
+    name: 'a lease lives for a period longer than it is counted',
+    file: `${L}algorithms/leases.ts`,
+    find: '  return (lease[PERIOD]! + 2) * LEASE_PERIOD\n',
+    replace: '  return (lease[PERIOD]! + 3) * LEASE_PERIOD\n',
+    test: {
+      file: `${SIM}adversary.test.ts`,
+      name: 'leases of holders that do their worst never let more through than the limit',
+    },
+  },
+  {
+    name: 'a lease ends later than the window of a sliding counter',
+    file: `${L}algorithms/leases.ts`,
+    find: '  if (kind === SLIDING_COUNTER) return Math.min(end, mark + limit.window)\n',
+    replace: '  if (kind === SLIDING_COUNTER) return end\n',
+    test: {
+      file: `${SIM}adversary.test.ts`,
+      name: 'leases of holders that do their worst never let more of a window through than the limit, while the clock steps',
+    },
+  },
+  {
+    name: 'what is out when the clock steps back is forgotten before its holders stop',
+    file: `${L}algorithms/leases.ts`,
+    find: '  lease[PERIOD] = Math.floor(now / LEASE_PERIOD) + 1\n',
+    replace: '  lease[PERIOD] = Math.floor(now / LEASE_PERIOD) - 1\n',
+    test: {
+      file: `${L}algorithms/guards.test.ts`,
+      name: 'the account of leases keeps what is out when the clock steps back for as long as a holder may spend it, and no longer than another period',
+    },
+  },
+  {
+    name: 'a window starts empty when the clock steps back far',
+    file: `${L}algorithms/clock-steps.ts`,
+    find: '    if (row[at]! > latest) row[at] = startOf(limit, now)\n',
+    replace: '    if (row[at]! > latest) row[at] = 0\n',
+    test: {
+      file: `${SIM}adversary.test.ts`,
+      name: 'leases of holders that do their worst never let more of a window through than the limit, while the clock steps',
+    },
+  },
+  {
+    name: 'two counters start empty when the clock steps back far',
+    file: `${L}algorithms/sliding-counter.ts`,
+    find: '  row[at + COUNT] = row[at + COUNT]! + row[at + BEFORE]!\n',
+    replace: '  row[at + COUNT] = 0\n',
+    test: {
+      file: `${SIM}adversary.test.ts`,
+      name: 'leases of holders that do their worst never let more of a window through than the limit, while the clock steps',
     },
   },
 ]

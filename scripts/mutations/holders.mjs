@@ -224,10 +224,43 @@ export const holders = [
     },
   },
   {
-    name: 'a denial is not forgotten when rules change',
-    file: `${L}stores/leased/leased-rows.ts`,
-    find: '    this.#rules.deleteWhere(({ rule }) => isGone(rule))\n',
+    name: 'leases that end at other times are one',
+    file: `${L}stores/leased/holding.ts`,
+    find: ' || lease.endsAt !== mine.endsAt) return false',
+    replace: ') return false',
+    test: {
+      file: `${T}leases/leased-store.test.ts`,
+      name: 'a row that is asked for often is spent of the lease that ends first, though a later one is there',
+    },
+  },
+  {
+    name: 'leases of a row that was created anew are one with those before',
+    file: `${L}stores/leased/holding.ts`,
+    find: '    if (lease.period !== mine.period || lease.birth !== mine.birth || lease.run !== mine.run)\n      return false\n',
     replace: '',
-    test: { file: `${T}leases/denials.test.ts`, name: 'a denial is forgotten when rules change' },
+    test: {
+      file: `${T}leases/leased-store.test.ts`,
+      name: 'a row that is asked for often is spent of leases that are reported apart where the store knows them apart, though they end together',
+    },
+  },
+  {
+    name: 'leases of different windows are one',
+    file: `${L}stores/leased/holding.ts`,
+    find: '    if (!this.#hasMarksOf(answer)) return false\n',
+    replace: '',
+    test: {
+      file: `${T}leases/leased-store.test.ts`,
+      name: 'a row that is asked for often is spent of leases that are reported apart where the store knows them apart, though they end together',
+    },
+  },
+  {
+    name: 'receipts of leased tokens are all as of the grant',
+    file: `${L}stores/leased/leased-row.ts`,
+    find: '        moveMark(answer, limit, numbers, spent)\n',
+    replace: '        moveMark(answer, limit, numbers, 0 * spent)\n',
+    test: {
+      file: `${T}leases/leased-store.test.ts`,
+      name: 'a row that is asked for often has a receipt for each take, later by what was spent of the lease',
+    },
   },
 ]

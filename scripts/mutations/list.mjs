@@ -11,6 +11,7 @@ import { leases } from './leases.mjs'
 import { ranges } from './ranges.mjs'
 import { rows } from './rows.mjs'
 import { shards } from './shards.mjs'
+import { simulator } from './simulator.mjs'
 import { slots } from './slots.mjs'
 import { windows } from './windows.mjs'
 
@@ -24,6 +25,7 @@ export const MUTATIONS = [
   ...leases,
   ...grants,
   ...holders,
+  ...simulator,
   ...shards,
   ...idempotency,
   ...away,

@@ -253,7 +253,7 @@ export const rows = [
     replace: '    if out[at + STATUS + 1] ~= NEVER then\n',
     test: {
       file: `${T}redis/conformance.test.ts`,
-      name: 'stores one server the Redis store over ioredis shadow rules a shadow limit that would deny lets pass, and is not charged',
+      name: 'stores one server the Redis store over ioredis what is used a shadow limit that is full or in debt says so, and lets pass',
     },
   },
 ]

@@ -240,8 +240,8 @@ export const shards = [
     find: 'choice.rule.isTooExpensive(choice.cost) ? -1 : this.#next(choice, asked)',
     replace: 'this.#next(choice, asked)',
     test: {
-      file: `${L}stores/sharded/shard-choice.test.ts`,
-      name: 'after a denial none is asked where none has enough left, or can ever have',
+      file: `${T}shards/one-rule.test.ts`,
+      name: 'a rule in shards never admits what only some shards hold, and says so to those who look',
     },
   },
   {

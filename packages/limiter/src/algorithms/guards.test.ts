@@ -4,6 +4,7 @@ import { LogRing } from '../stores/memory/side/log-ring.js'
 import { current, decideTat, T, tat } from './bucket.js'
 import { refundBucket } from './bucket-changes.js'
 import {
+  carryLeases,
   LEASE_PERIOD,
   leasable,
   leasedGoAt,
@@ -98,6 +99,18 @@ describe('the account of leases', () => {
     expect([most(400, [7, 0, 0]), most(80, [7, 0, 0]), most(7, [7, 0, 0])]).toEqual([50, 10, 0])
     expect([most(400, [7, 40, 30]), most(400, [7, 60, 50])]).toEqual([30, 0])
     expect(most(400, [7, 0, 0], 20)).toBe(20)
+  })
+
+  it('keeps what is out when the clock steps back for as long as a holder may spend it, and no longer than another period', () => {
+    for (const at of [0, 1, LEASE_PERIOD - 1]) {
+      const outAfter = (us: number) => {
+        const lease = [START / LEASE_PERIOD + 7200, 3, 2]
+        carryLeases(lease, START + at)
+        rollLeases(lease, START + at + us)
+        return leasedOut(lease)
+      }
+      expect([outAfter(2 * LEASE_PERIOD - 1), outAfter(3 * LEASE_PERIOD)]).toEqual([5, 0])
+    }
   })
 
   it('does not believe a report of more than is out of that period', () => {

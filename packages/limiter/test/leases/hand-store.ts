@@ -69,12 +69,16 @@ export interface Say {
   readonly inMs?: number
   /** How much more is used than the limit less what is left. */
   readonly surplus?: number
+  /** Of a take: where it was counted. */
+  readonly mark?: number
 }
 
 export interface Grant extends Say {
   /** Leased out and not reported, by anyone. */
   readonly out?: number
   readonly lastsMs?: number
+  /** When the row was created. */
+  readonly birth?: number
 }
 
 /** A decision that the store is asked for. */
@@ -109,11 +113,11 @@ export class AskedLease {
   }
 
   grant(granted: number, say: Grant = {}): void {
-    const { out = granted, lastsMs = 1000, left = 100 } = say
+    const { out = granted, lastsMs = 1000, left = 100, birth = BIRTH } = say
     const { rule, value } = this.ask
     const grantedAt = this.time.wall()
     const endsAt = grantedAt + 1000 * lastsMs
-    const lease = { rule, value, grantedAt, endsAt, period: PERIOD, birth: BIRTH, run: 1 }
+    const lease = { rule, value, grantedAt, endsAt, period: PERIOD, birth, run: 1 }
     const answer = answerAlone(rule, value, { ...say, left }, grantedAt)
     this.answered({ granted, lease, out, answer })
   }
@@ -125,7 +129,7 @@ export class AskedLease {
 
 /** Every limit says the same; what is used beyond the limit is said of the first. */
 export function answerOf(transaction: Transaction, status: number, say: Say, now: number): Answer {
-  const { left = status === YES ? 100 : 0, inMs = 500, surplus = 0 } = say
+  const { left = status === YES ? 100 : 0, inMs = 500, surplus = 0, mark = 0 } = say
   const isShadow = transaction.rules.every(({ shadow }) => shadow)
   const answer = Answer.open(transaction, now, status === YES || isShadow)
   for (const { index } of answer.each()) {
@@ -133,7 +137,7 @@ export function answerOf(transaction: Transaction, status: number, say: Say, now
     answer.setDifference(index, left)
     answer.setResetAt(index, now + 1_000_000)
     answer.setGoAt(index, status === YES ? now : now + 1000 * inMs)
-    answer.setMark(index, 0, 0)
+    answer.setMark(index, mark, 0)
   }
   answer.setSurplus(0, surplus)
   return answer

@@ -62,6 +62,33 @@ describe('a row that is asked for often', () => {
     expect(inner.lastLease.reports).toEqual(['6+3', '0+10'])
   })
 
+  it('is spent of leases that are reported apart where the store knows them apart, though they end together', () => {
+    for (const [limits, next, reports] of [
+      ['1000/s burst 100', {}, ['2+17']],
+      ['1000/s burst 100', { mark: 1 }, ['2+17']],
+      ['1000/s burst 100', { birth: 1 }, ['2+7', '0+10']],
+      ['100/s fixed', {}, ['2+17']],
+      ['100/s fixed', { mark: 1 }, ['2+7', '0+10']],
+    ] as const) {
+      const { time, inner, decide } = openHolding(10, 100, { user: { scope: 'user', limits } })
+      time.pass(20)
+      spend(decide, 3)
+      inner.lastLease.grant(10, { ...next, lastsMs: 980 })
+      fallIdle(time)
+      expect(inner.lastLease.reports).toEqual(reports)
+    }
+  })
+
+  it('has a receipt for each take, later by what was spent of the lease', () => {
+    const { decide } = openHolding(10)
+    const marks = [1, 2, 3].map((cost) => {
+      const { answer } = local(decide(cost)) as DecisionRecord
+      return answer.mark(0)
+    })
+    // A token's time is a millisecond.
+    expect(marks).toEqual([1000, 3000, 6000])
+  })
+
   it('is not leased while 50 ms of what is asked for are less than four', () => {
     const { time, inner, decide } = openWarm()
     inner.lastLease.grant(0)
