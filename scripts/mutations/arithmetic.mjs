@@ -179,8 +179,8 @@ export const arithmetic = [
     find: '  if (product < 9_007_199_254_740_992) {\n',
     replace: '  if (product >= 0) {\n',
     test: {
-      file: `${T}properties/token-bucket.test.ts`,
-      name: 'token_bucket answers every request as an exact bucket does',
+      file: `${L}algorithms/token-time.test.ts`,
+      name: 'n tokens are there at exactly n tokens’ time, and n - 1 the smallest part of a microsecond before',
     },
   },
   {
@@ -189,8 +189,8 @@ export const arithmetic = [
     find: '  while (n > 0 && (spanned[0]! > t || (spanned[0] === t && spanned[1]! > f))) {\n    n = n - 1\n    span(n, limit)\n  }\n',
     replace: '',
     test: {
-      file: `${T}properties/token-bucket.test.ts`,
-      name: 'token_bucket answers every request as an exact bucket does',
+      file: `${L}algorithms/token-time.test.ts`,
+      name: 'n tokens are there at exactly n tokens’ time, and n - 1 the smallest part of a microsecond before',
     },
   },
   {
@@ -199,8 +199,8 @@ export const arithmetic = [
     find: '  while (spanned[0]! < t || (spanned[0] === t && spanned[1]! <= f)) {\n    n = n + 1\n    span(n + 1, limit)\n  }\n',
     replace: '',
     test: {
-      file: `${T}properties/token-bucket.test.ts`,
-      name: 'token_bucket answers every request as an exact bucket does',
+      file: `${L}algorithms/token-time.test.ts`,
+      name: 'n tokens are there at exactly n tokens’ time, and n - 1 the smallest part of a microsecond before',
     },
   },
   {

@@ -146,4 +146,14 @@ export const ranges = [
       name: 'the shards of a rule warn where a configured cost is much of what a shard holds',
     },
   },
+  {
+    name: 'smooth limits that are written out have a burst unless told',
+    file: `${L}limits/long-form.ts`,
+    find: "  if (algorithm === 'gcra') burst = 1\n",
+    replace: '',
+    test: {
+      file: `${L}limits/long-form.test.ts`,
+      name: 'a limit written out {"algorithm":"gcra","amount":10,"window":"1s"} is 10/s smooth',
+    },
+  },
 ]

@@ -1,5 +1,5 @@
 // Rows: all limits or none, receipts, the store's clock, how rows are kept in Redis.
-import { L, LUA, T } from './folders.mjs'
+import { L, LUA, S, T } from './folders.mjs'
 
 export const rows = [
   {
@@ -254,6 +254,16 @@ export const rows = [
     test: {
       file: `${T}redis/conformance.test.ts`,
       name: 'stores one server the Redis store over ioredis what is used a shadow limit that is full or in debt says so, and lets pass',
+    },
+  },
+  {
+    name: 'doctor does not say that Redis drops keys',
+    file: `${S}cli/doctor/redis-findings.ts`,
+    find: "  if (policy !== 'noeviction')\n",
+    replace: "  if (policy === '')\n",
+    test: {
+      file: 'packages/server/test/cli/doctor.test.ts',
+      name: 'a Redis that is well is said to be',
     },
   },
 ]

@@ -142,16 +142,6 @@ export const simulator = [
     test: { file: `${SIM}leases.test.ts`, name: 'the simulator sees calls that arrive twice' },
   },
   {
-    name: 'nothing is leased in the simulator',
-    file: `${L}stores/leased/leased-row.ts`,
-    find: 'const LEAST_WANTED = 4\n',
-    replace: 'const LEAST_WANTED = 1_000_000\n',
-    test: {
-      file: `${SIM}leases.test.ts`,
-      name: 'instances with leases never let more through together than the limit, whatever happens to them',
-    },
-  },
-  {
     name: 'each shard has the whole burst',
     file: `${L}limits/split.ts`,
     find: '  return { ...limit, amount: part(limit.amount), burst: part(limit.burst) }\n',
@@ -169,7 +159,7 @@ export const simulator = [
     replace: 'const AHEAD_MS = 450\n',
     test: {
       file: `${SIM}use-of-limits.test.ts`,
-      name: 'of what a limit allows, leases use at least 99 in a hundred, and never more than all under 2000/s',
+      name: 'of what a limit allows, leases use at least 99 in a hundred, and never more than all under 2000/s fixed',
     },
   },
   {
