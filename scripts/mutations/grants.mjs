@@ -109,4 +109,14 @@ export const grants = [
       name: 'leases of holders that do their worst never let more of a window through than the limit, while the clock steps',
     },
   },
+  {
+    name: 'as much as is left can be leased of a window that ends early',
+    file: `${L}algorithms/leases.ts`,
+    find: '  return Math.max(0, Math.min(want, Math.floor(left / 8), room))\n',
+    replace: '  return Math.max(0, Math.min(want, left, 8 * room))\n',
+    test: {
+      file: `${SIM}adversary.test.ts`,
+      name: 'leases of holders that do their worst let at most a quarter more through where a step back ends the window of a lease early',
+    },
+  },
 ]

@@ -54,15 +54,13 @@ describe('leases of holders that do their worst', () => {
 
   it('let at most a quarter more through where a step back ends the window of a lease early', () => {
     let most = 0
-    // Seeds among which it happens.
-    for (let seed = 1; seed < WINDOW_HISTORIES; seed++)
-      for (const { over, limit } of torment(
-        seed,
-        new Counters(),
-        { outlivesWindows: true },
-        WINDOWS,
-      ))
-        most = Math.max(most, over / limit)
+    // Seeds among which it happens, to each of the windows alone: it is rare.
+    for (const limits of WINDOWS)
+      for (let seed = 1; seed < 6000; seed++)
+        for (const { over, limit } of torment(seed, new Counters(), { outlivesWindows: true }, [
+          limits,
+        ]))
+          most = Math.max(most, over / limit)
     expect(most).toBeGreaterThan(0)
     expect(most).toBeLessThanOrEqual(0.25)
   }, 120_000)
