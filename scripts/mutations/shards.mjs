@@ -125,9 +125,9 @@ export const shards = [
   },
   {
     name: 'what is being taken from a shard is still expected there',
-    file: `${L}stores/memory/consume.ts`,
-    find: '      if (out[o + STATUS] !== YES) continue\n',
-    replace: '',
+    file: `${L}stores/sharded/row-levels.ts`,
+    find: '    if (this.#numbers[row + SEEN_AT] !== 0) this.#numbers[row + EXPECTED]! += cost\n',
+    replace: '    if (cost < 0) this.#numbers[row + EXPECTED]! += cost\n',
     test: {
       file: `${L}stores/sharded/row-levels.test.ts`,
       name: 'a shard of 40 per 40s fixed owes nothing for what is being taken',
