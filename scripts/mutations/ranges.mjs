@@ -54,8 +54,8 @@ export const ranges = [
   },
   {
     name: 'an amount may be above a billion',
-    file: `${L}limits/amount.ts`,
-    find: ' && n <= MOST',
+    file: `${L}limits/limit.ts`,
+    find: ' && n <= MOST_AMOUNT',
     replace: '',
     test: {
       file: `${L}limits/grammar.test.ts`,

@@ -119,8 +119,8 @@ export const rows = [
   {
     name: 'a key that holds something else fails the whole call',
     file: `${LUA}plain.lua`,
-    find: '    if not done then failOperation(code, at, n, two, first, problem) end\n',
-    replace: '    if not done then error(problem) end\n',
+    find: '    if not done then\n      local isTransaction',
+    replace: '    if not done then\n      error(problem)\n      local isTransaction',
     test: {
       file: `${T}redis/failure-modes.test.ts`,
       name: 'a key that holds something else fails whoever asks for it, and nobody who travels in the same call',
@@ -189,7 +189,7 @@ export const rows = [
   {
     name: 'a row of buckets goes when it is empty, without a minute of grace',
     file: `${LUA}plain.lua`,
-    find: '  goes = goes + 1 + GRACE\n',
+    find: '  goes = goes + 1 + GRACE_US\n',
     replace: '  goes = goes + 1\n',
     test: {
       file: `${T}redis/rows.test.ts`,
@@ -199,7 +199,7 @@ export const rows = [
   {
     name: 'a row of windows goes when it is empty, without a minute of grace',
     file: `${LUA}rows.lua`,
-    find: '  local goes = goesAt(rule, w, sides) + GRACE\n',
+    find: '  local goes = goesAt(rule, w, sides) + GRACE_US\n',
     replace: '  local goes = goesAt(rule, w, sides)\n',
     test: {
       file: `${T}redis/rows.test.ts`,
@@ -229,8 +229,8 @@ export const rows = [
   {
     name: 'a denial writes a row',
     file: `${LUA}wide.lua`,
-    find: '      keepLonger(rule, opened[i], sidesAt[i], rowKey)\n',
-    replace: '      save(rule, rowKey, opened[i], sidesAt[i])\n',
+    find: '      keepLonger(i, rule)\n',
+    replace: '      save(rule, KEYS[keysAt[i]], opened[i], sidesAt[i])\n',
     test: {
       file: `${T}redis/rows.test.ts`,
       name: 'a denial and a dry run change not a byte, nor any time to live',

@@ -5,7 +5,7 @@ import { StoreFailure } from '../store.js'
 import { ChangeOperation } from './change-operation.js'
 import type { RedisPort, Reply } from './redis-client.js'
 import { isMoving, ScriptCalls } from './script-calls.js'
-import { CLAIM } from './script-codes.js'
+import { CLAIM } from './script-protocol.js'
 import { StoreClock } from './store-clock.js'
 
 describe('a slot is on the move, and nothing was done,', () => {
