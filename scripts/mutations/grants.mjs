@@ -119,4 +119,35 @@ export const grants = [
       name: 'leases of holders that do their worst let at most a quarter more through where a step back ends the window of a lease early',
     },
   },
+  {
+    name: 'tokens that a report gives back stay taken',
+    file: `${LUA}wide.lua`,
+    find: '    w.taken = w.taken - back\n',
+    replace: '',
+    test: {
+      file: `${T}redis/lease-reports.test.ts`,
+      name: 'a report leaves as taken what was spent: other instances compute their part from it',
+    },
+  },
+  {
+    name: 'a bucket is not settled under the amount that its leases were granted under',
+    file: `${L}algorithms/leases.ts`,
+    find: '    settleTo(row, at, limitNumbers(BUCKET, amount, limit.window, 1, false), x)\n',
+    replace: '    if (x < 0) return\n',
+    test: {
+      file: `${L}algorithms/guards.test.ts`,
+      name: 'a bucket whose amount changes after its leases have ended refills from their end to the change at the old rate',
+    },
+  },
+  {
+    name: 'a log with leases goes by its last stamp',
+    file: `${L}algorithms/sliding-log.ts`,
+    find: '  const time = Math.max(now, row[at + SEEN]!)\n  measure(limit, entries, time)\n  const used',
+    replace:
+      '  const n = entries.count()\n  const time = n > 0 ? Math.max(now, entries.stamp(n - 1)) : now\n  measure(limit, entries, time)\n  const used',
+    test: {
+      file: `${L}algorithms/guards.test.ts`,
+      name: 'a log with stamps in the future, as leases leave them goes by the time, and not by its last stamp',
+    },
+  },
 ]

@@ -266,4 +266,45 @@ export const rows = [
       name: 'a Redis that is well is said to be',
     },
   },
+  {
+    name: 'a row of buckets goes before it is empty for slower numbers',
+    file: `${LUA}plain.lua`,
+    find: '      if limit.slowdown > 1 then t = slower(t, limit) end\n',
+    replace: '',
+    test: {
+      file: `${T}redis/rows.test.ts`,
+      name: 'a row of buckets lives until it is empty for the slowest variant of its rule',
+    },
+  },
+  {
+    name: 'a row of windows goes before it is empty for slower numbers',
+    file: `${LUA}rows.lua`,
+    find: '    if limit.slowdown > 1 and empty > now then empty = slower(empty, limit) end\n',
+    replace: '',
+    test: {
+      file: `${T}redis/rows.test.ts`,
+      name: 'a row of buckets and windows lives until it is empty for the slowest variant of its rule',
+    },
+  },
+  {
+    name: 'a row goes before it is empty for the numbers that deny',
+    file: `${LUA}wide.lua`,
+    find: '      keepLonger(i, rule)\n',
+    replace: '',
+    test: {
+      file: `${T}redis/rows.test.ts`,
+      name: 'a row lives longer after a denial by slower numbers than it was written under',
+    },
+  },
+  {
+    name: 'a denial over Redis trims a log',
+    file: `${LUA}wide.lua`,
+    find: '      keepLonger(i, rule)\n',
+    replace:
+      '      for _, beside in pairs(sidesAt[i]) do if beside.dropOldest then beside:dropOldest(1) end end\n',
+    test: {
+      file: `${T}redis/rows.test.ts`,
+      name: 'a denial and a dry run change not a byte, nor any time to live',
+    },
+  },
 ]

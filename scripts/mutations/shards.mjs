@@ -304,4 +304,34 @@ export const shards = [
       name: 'the book of levels holds no more numbers than it may, however many rows are asked for',
     },
   },
+  {
+    name: 'a rule whose shards hold less than a lease is worth is leased',
+    file: `${L}stores/leased/leased-rows.ts`,
+    find: 'numbers.burst < LEAST_BURST * shards',
+    replace: 'numbers.burst < LEAST_BURST',
+    test: {
+      file: `${L}stores/leased/leased-rows.test.ts`,
+      name: 'tokens of 63/s in four shards can be leased: false, because a lease is of one shard',
+    },
+  },
+  {
+    name: 'a reset counts the shards of a row',
+    file: `${L}stores/sharded/shard-changes.ts`,
+    find: ' ? Math.min(1, own) : own\n',
+    replace: ' ? own : own\n',
+    test: {
+      file: `${T}shards/one-rule.test.ts`,
+      name: 'a rule in shards is reset as one row, which changes by one',
+    },
+  },
+  {
+    name: 'another shard is waited for without end',
+    file: `${L}stores/sharded/sharded-store.ts`,
+    find: 'this.#timers.deadline(transaction.deadline,',
+    replace: 'this.#timers.deadline(Number.POSITIVE_INFINITY,',
+    test: {
+      file: `${T}shards/one-deadline.test.ts`,
+      name: 'what another shard answers too late is given back, and the denial is given in time',
+    },
+  },
 ]

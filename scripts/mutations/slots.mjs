@@ -114,4 +114,14 @@ export const slots = [
       name: 'a denial of a row in a cluster is remembered for two deadlines, because slots may give back',
     },
   },
+  {
+    name: 'what has no time left is sent',
+    file: `${L}stores/redis/operation-queue.ts`,
+    find: 'operations.filter((operation) => operation.deadline > now)',
+    replace: '[...operations]',
+    test: {
+      file: `${L}stores/redis/operation-queue.test.ts`,
+      name: 'an operation that has no time left when its turn ends is not sent, and certainly not done',
+    },
+  },
 ]

@@ -21,8 +21,13 @@ import {
   SLIDING_COUNTER,
   SLIDING_LOG,
 } from './limit-numbers.js'
-import { chargeSlidingLog, type LogEntries, refundSlidingLog } from './sliding-log.js'
-import { YES } from './status.js'
+import {
+  chargeSlidingLog,
+  decideSlidingLog,
+  type LogEntries,
+  refundSlidingLog,
+} from './sliding-log.js'
+import { NOT_NOW, YES } from './status.js'
 import { STATUS } from './verdict.js'
 
 const SECOND = 1_000_000
@@ -48,6 +53,41 @@ describe('a bucket whose amount changes', () => {
     const [t, f] = [tat[0]! - START, tat[1]!]
     expect(3 * t + f).toBeGreaterThanOrEqual(5_500_000)
     expect(t).toBeLessThan(1_833_336)
+  })
+})
+
+describe('a bucket whose amount changes after its leases have ended', () => {
+  it('refills from their end to the change at the old rate', () => {
+    const burst = 100
+    const old = limitNumbers(BUCKET, 100, 1000 * SECOND, burst, false)
+    const period = START / LEASE_PERIOD
+    // 25 are leased out, and end with the next period: then they count as spent.
+    const end = (period + 2) * LEASE_PERIOD
+    const changed = end + SECOND
+    const faster = {
+      ...limitNumbers(BUCKET, 10_000, 1000 * SECOND, burst, false),
+      since: changed,
+    }
+    const row = [START + 250 * SECOND, 0, old.amount, START]
+    settleLeases(row, 0, faster, [period, 25, 0], changed)
+    // A tenth of a token has refilled; the rest takes 2.49 s at ten a second.
+    expect(row[T]! - changed).toBeGreaterThanOrEqual(2.49 * SECOND)
+    expect(row[T]! - changed).toBeLessThanOrEqual(2.5 * SECOND)
+  })
+})
+
+describe('a log with stamps in the future, as leases leave them', () => {
+  it('goes by the time, and not by its last stamp', () => {
+    const limit = limitNumbers(SLIDING_LOG, 10, 100 * SECOND, 10, false)
+    const log = new LogRing()
+    // This one counts for half a second yet, the other was leased.
+    log.push(START - 100 * SECOND + SECOND / 2, 9)
+    log.push(START + SECOND, 1)
+    const out: number[] = []
+    decideSlidingLog([10, START], 0, limit, 1, START, out, 0, log)
+    expect(out[STATUS]).toBe(NOT_NOW)
+    decideSlidingLog([10, START], 0, limit, 1, START + SECOND / 2, out, 0, log)
+    expect(out[STATUS]).toBe(YES)
   })
 })
 

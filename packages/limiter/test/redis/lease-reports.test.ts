@@ -77,6 +77,14 @@ describe('a report', () => {
     expect(state(await ask(store, 0, [halves(lease)]))).toEqual([0, 380])
   })
 
+  it('leaves as taken what was spent: other instances compute their part from it', async () => {
+    const store = await storeOn(primary)
+    await ask(store, 0, [halves(await ask(store, 40))])
+    const row = (await primary.admin.getBuffer('reports:{default|user|x}:r'))!
+    // Behind the names and the mark: when it expires, its birth, its last write, what was taken.
+    expect(row.readDoubleLE(row.indexOf(';') + 2 + 3 * 8)).toBe(20)
+  })
+
   it('changes nothing of a row that was made anew since', async () => {
     const store = await storeOn(primary)
     const lost = await ask(store, 40)

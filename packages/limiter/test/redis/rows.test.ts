@@ -49,6 +49,37 @@ describe('a row', () => {
     },
   )
 
+  it.each([
+    ['buckets', []],
+    ['buckets and windows', ['1M per 10s fixed']],
+  ] as const)(
+    'of %s lives until it is empty for the slowest variant of its rule',
+    async (_name, more) => {
+      const limiter = look.limiter({
+        rule: {
+          scope: 'user',
+          limits: ['100 per 100s', ...more],
+          tiers: { slow: ['1 per 100s burst 100', ...more] },
+        },
+      })
+      for (let i = 0; i < 5; i++) await limiter.check(ADA)
+      const [key] = await look.keys()
+      expect(await look.redis.pttl(key!)).toBeGreaterThan(500_000 + 60_000)
+      expect((await limiter.peek({ ...ADA, tier: 'slow' })).remaining).toBe(95)
+    },
+  )
+
+  it('lives longer after a denial by slower numbers than it was written under', async () => {
+    const fast = look.limiter({ rule: { scope: 'user', limits: '100 per 100s' } })
+    await fast.check({ ...ADA, cost: 100 })
+    const [key] = await look.keys()
+    expect(await look.redis.pttl(key!)).toBeLessThan(100_000 + 121_000)
+    const slow = look.limiter({ rule: { scope: 'user', limits: '1 per 100s burst 100' } })
+    look.now += 1000
+    expect((await slow.check(ADA)).allowed).toBe(false)
+    expect(await look.redis.pttl(key!)).toBeGreaterThan(9_000_000)
+  })
+
   it('that is given back to, reset, charged or renewed keeps a time to live', async () => {
     const limiter = look.limiter({
       rule: { scope: 'user', limits: FIVES },

@@ -1,11 +1,12 @@
 /** A rule in shards answers as the whole rule would: what is left, what is given back, what is reset. */
 import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../../src/decision-record.js'
+import { MemoryStore, RuleSet } from '../../src/index.js'
 import { Deadlines } from '../../src/stores/deadlines.js'
 import type { LeasingStore } from '../../src/stores/leasing.js'
 import { ShardRules } from '../../src/stores/sharded/sharded-rule.js'
 import { ShardedStore } from '../../src/stores/sharded/sharded-store.js'
-import type { Transaction } from '../../src/stores/transaction.js'
+import { newTransaction, type Transaction } from '../../src/stores/transaction.js'
 import { printReceipt, readReceipt } from '../../src/transport.js'
 import { seeded, type World, worldOf } from './over-memory.js'
 
@@ -113,6 +114,21 @@ describe('a rule in shards', () => {
       world.limiters[0]!.setRules({ rules: { hot: HOT } })
       await world.limiters[0]!.reset(ADA.subject)
     }
+  })
+
+  it('is reset as one row, which changes by one', async () => {
+    const store = new ShardedStore(Object.assign(new MemoryStore(), { lease() {} }), {
+      timers: new Deadlines(),
+      random: seeded(1),
+    })
+    const rules = RuleSet.compile({ rules: { hot: HOT } })
+    const rule = rules.all[0]!
+    const now = 1_790_000_000_000_000
+    for (let i = 0; i < 40; i++) await store.decide(newTransaction([rule], ['ada'], 1, now))
+    const reset = { kind: 'reset', family: rule.family, value: 'ada' } as const
+    const moment = { now, deadline: Number.POSITIVE_INFINITY }
+    expect(await store.change([reset], moment)).toEqual([1])
+    expect(await store.change([reset], moment)).toEqual([0])
   })
 
   it('is one row: reset gives back all shards and counts as one', async () => {

@@ -21,3 +21,14 @@ it.each<[LimitText, boolean]>([
   const rules = RuleSet.compile({ rules: { r: { scope: 'user', limits } } })
   expect(canBeLeased(rules.all[0]!)).toBe(expected)
 })
+
+it.each<[LimitText, boolean]>([
+  ['63/s', false],
+  ['64/s', true],
+])(
+  'tokens of %s in four shards can be leased: %s, because a lease is of one shard',
+  (limits, expected) => {
+    const rules = RuleSet.compile({ rules: { r: { scope: 'user', limits, shards: 4 } } })
+    expect(canBeLeased(rules.all[0]!)).toBe(expected)
+  },
+)
