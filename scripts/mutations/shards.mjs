@@ -334,4 +334,24 @@ export const shards = [
       name: 'what another shard answers too late is given back, and the denial is given in time',
     },
   },
+  {
+    name: 'what Redis takes too late from another shard is kept',
+    file: `${L}stores/redis/decide-operation.ts`,
+    find: '(this.#rare?.late ?? this.#transaction.late)?.(answer)',
+    replace: 'this.#rare?.late?.(answer)',
+    test: {
+      file: `${T}redis/shards.test.ts`,
+      name: 'what a second shard takes too late is given back',
+    },
+  },
+  {
+    name: 'a large lease is always of the smallest shard',
+    file: `${L}stores/sharded/sharded-store.ts`,
+    find: 'this.#chooser.one(rule, value, 1, now)',
+    replace: 'this.#chooser.one(rule, value, want, now)',
+    test: {
+      file: `${T}shards/leases.test.ts`,
+      name: 'a want of more than any shard holds goes to all shards alike',
+    },
+  },
 ]

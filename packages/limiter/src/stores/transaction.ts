@@ -1,5 +1,6 @@
 /** What a store is asked to take, all of it or nothing. Nobody writes into a transaction. */
 import type { CompiledRule } from '../rules/compiled-rule.js'
+import type { Answer } from './answer.js'
 
 /** When something is asked. */
 export interface Moment {
@@ -23,6 +24,8 @@ export interface Transaction extends Moment {
   readonly idempotency: Idempotency | null
   /** Another instance asked this: what it took is that one's to give back. */
   readonly isForeign: boolean
+  /** Called with what was taken after the deadline, when somebody else has answered; null: the take stays. */
+  readonly late: ((answer: Answer) => void) | null
 }
 
 /** How long an answer is replayed for its idempotency key, in microseconds. Lua files use this name too. */
@@ -46,6 +49,7 @@ export interface TransactionRest {
   readonly holdId?: string
   readonly idempotency?: Idempotency | null
   readonly isForeign?: boolean
+  readonly late?: ((answer: Answer) => void) | null
   readonly deadline?: number | (() => number)
 }
 
@@ -93,6 +97,10 @@ class PlainTransaction implements Transaction {
   get isForeign(): boolean {
     return false
   }
+
+  get late(): null {
+    return null
+  }
 }
 
 class FullTransaction implements Transaction {
@@ -101,6 +109,7 @@ class FullTransaction implements Transaction {
   readonly holdId: string
   readonly idempotency: Idempotency | null
   readonly isForeign: boolean
+  readonly late: ((answer: Answer) => void) | null
   readonly deadline: number
 
   constructor(
@@ -116,6 +125,7 @@ class FullTransaction implements Transaction {
     this.holdId = rest.holdId ?? ''
     this.idempotency = rest.idempotency ?? null
     this.isForeign = rest.isForeign ?? false
+    this.late = rest.late ?? null
     this.deadline = typeof deadline === 'function' ? deadline() : deadline
   }
 }
@@ -132,8 +142,15 @@ export function newTransaction(
   return new PlainTransaction(rules, values, cost, now, rest.deadline ?? Number.POSITIVE_INFINITY)
 }
 
-function isPlain({ costs, dryRun, holdId, idempotency, isForeign }: TransactionRest): boolean {
-  return !costs && !dryRun && !holdId && !idempotency && !isForeign
+function isPlain({
+  costs,
+  dryRun,
+  holdId,
+  idempotency,
+  isForeign,
+  late,
+}: TransactionRest): boolean {
+  return !costs && !dryRun && !holdId && !idempotency && !isForeign && !late
 }
 
 /** The same with some parts changed. */
@@ -141,13 +158,13 @@ export function withParts(
   transaction: Transaction,
   { rules, values, now, ...rest }: Partial<Transaction>,
 ): Transaction {
-  const { costs, dryRun, holdId, idempotency, isForeign, deadline } = transaction
+  const { costs, dryRun, holdId, idempotency, isForeign, late, deadline } = transaction
   return newTransaction(
     rules ?? transaction.rules,
     values ?? transaction.values,
     transaction.cost,
     now ?? transaction.now,
-    { costs, dryRun, holdId, idempotency, isForeign, deadline, ...rest },
+    { costs, dryRun, holdId, idempotency, isForeign, late, deadline, ...rest },
   )
 }
 

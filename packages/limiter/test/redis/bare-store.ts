@@ -8,12 +8,17 @@ import { RedisStore } from '../../src/stores/redis/redis-store.js'
 import { StoreClock } from '../../src/stores/redis/store-clock.js'
 
 /** `now`: microseconds; null: the server's clock decides. */
-export function bareStore(client: Redis, prefix: string, now: (() => number) | null): RedisStore {
+export function bareStore(
+  client: Redis,
+  prefix: string,
+  now: (() => number) | null,
+  timers = new Deadlines(10_000),
+): RedisStore {
   return new RedisStore({
     port: redisPort(client),
     keys: new Keys(prefix),
     clock: new StoreClock(now),
-    timers: new Deadlines(10_000),
+    timers,
     lastSeen: new LastSeenRows(),
   })
 }

@@ -1,13 +1,17 @@
 /** Rules in shards over a real Redis and a real cluster: exact under concurrency, given back by any instance. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../../src/decision-record.js'
-import { createLimiter, type Limiter } from '../../src/index.js'
+import { createLimiter, type Limiter, RuleSet } from '../../src/index.js'
 import { type RedisClient, redisStore } from '../../src/redis.js'
 import type { RulesDocument } from '../../src/rules/document.js'
+import { Deadlines, deadlineFrom } from '../../src/stores/deadlines.js'
 import { slotOf } from '../../src/stores/redis/keys.js'
+import { ShardedStore } from '../../src/stores/sharded/sharded-store.js'
+import { newTransaction } from '../../src/stores/transaction.js'
 import { printReceipt, readReceipt } from '../../src/transport.js'
+import { bareStore } from './bare-store.js'
 import { connected, connectedToCluster, START } from './over-redis.js'
-import { RedisServer, startCluster } from './servers.js'
+import { RedisServer, startCluster, until } from './servers.js'
 
 const HOT = { scope: 'user', limits: '200/h', shards: 8 } as const
 const ADA = { subject: { user: 'ada' } }
@@ -235,4 +239,42 @@ describe('the shards of one row in a cluster', () => {
       nodes.add(Math.floor((slotOf(`default|user|ada|${i}`) * 3) / 16_384))
     expect(nodes).toEqual(new Set([0, 1, 2]))
   })
+})
+
+it('what a second shard takes too late is given back', async () => {
+  const server = await RedisServer.start()
+  const client = await connected(server, { socketTimeout: 30_000 })
+  const now = START * 1000
+  const timers = new Deadlines(100)
+  const redis = bareStore(client, 'late', () => now, timers)
+  let isPaused = false
+  const decide = redis.decide.bind(redis)
+  redis.decide = async (transaction) => {
+    const answer = await decide(transaction)
+    // Before the other shard is asked.
+    if (!answer.allowed && !isPaused) server.pause()
+    isPaused ||= !answer.allowed
+    return answer
+  }
+  // Always shard 0 first.
+  const store = new ShardedStore(redis, { timers, random: () => 0 })
+  const rules = RuleSet.compile({
+    rules: { hot: { scope: 'user', limits: '8/h fixed', shards: 2 } },
+  })
+  const ask = () => {
+    const rest = { deadline: deadlineFrom(timers) }
+    return store.decide(newTransaction([rules.all[0]!], ['ada'], 1, now, rest))
+  }
+  for (let i = 0; i < 4; i++) expect((await ask()).allowed).toBe(true)
+  expect((await ask()).allowed).toBe(false)
+  expect(isPaused).toBe(true)
+  server.resume()
+  const taken = async () => {
+    const row = await server.admin.getBuffer('late:{default|user|ada|1}:hot')
+    // Behind the names and the mark: four numbers of the row, then the window's start and its count.
+    return row === null ? -1 : row.readDoubleLE(row.indexOf(';') + 2 + 5 * 8)
+  }
+  await until('the other shard has taken and given back', async () => (await taken()) === 0)
+  client.disconnect()
+  await server.stop()
 })

@@ -84,6 +84,12 @@ it('a want goes to one shard, whose rule the lease is of, and is answered with w
   expect(shards.size).toBe(8)
 })
 
+it('a want of more than any shard holds goes to all shards alike', () => {
+  const { inner, lease } = world()
+  for (let i = 0; i < 80; i++) lease({ want: 11 })
+  expect(new Set(inner.asks.map(({ rule }) => rule.family.shard)).size).toBe(8)
+})
+
 it('a want is answered with what is left of all shards, also by one that owes', () => {
   const { inner, lease } = world()
   const owing = new ShardRules().of(hot)!.shard(3)

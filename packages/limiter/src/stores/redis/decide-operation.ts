@@ -151,7 +151,7 @@ export class DecideOperation extends ScriptOperation {
   }
 
   #settle(answer: Answer): void {
-    if (this.isOver) return this.#rare?.late?.(answer)
+    if (this.isOver) return (this.#rare?.late ?? this.#transaction.late)?.(answer)
     this.isOver = true
     this.#callbacks.answered(answer)
   }

@@ -73,14 +73,18 @@ export class ShardedStore implements LeasingStore {
     return asWholeRule(answer, transaction, choices)
   }
 
-  /** Asks these shards, and learns from the answer. */
-  async #ask(transaction: Transaction, choices: readonly ShardChoice[]): Promise<Answer> {
+  /** Asks these shards, and learns from the answer. `late`: as of a transaction. */
+  async #ask(
+    transaction: Transaction,
+    choices: readonly ShardChoice[],
+    late: Transaction['late'] = null,
+  ): Promise<Answer> {
     const rules = [...transaction.rules]
     for (const { index, rule, levels, shard, cost } of choices) {
       rules[index] = rule.shard(shard)
       levels.expect(shard, cost)
     }
-    const answer = await this.#inner.decide(withParts(transaction, { rules }))
+    const answer = await this.#inner.decide(withParts(transaction, { rules, late }))
     if (!answer.isReplay) this.#chooser.note(choices, answer)
     return answer
   }
@@ -93,15 +97,17 @@ export class ShardedStore implements LeasingStore {
         isOver = true
         resolve(null)
       })
+      const giveBack = (answer: Answer) => {
+        // A take under a key stays: its record answers when the request is repeated.
+        if (transaction.idempotency === null) this.#giveBack(answer).catch(() => {})
+      }
       const answered = (answer: Answer | null) => {
         deadline.meet()
         if (!isOver) resolve(answer)
-        // A take under a key stays: its record answers when the request is repeated.
-        else if (answer !== null && transaction.idempotency === null)
-          this.#giveBack(answer).catch(() => {})
+        else if (answer !== null) giveBack(answer)
       }
       // What fails is as if it had not been asked.
-      this.#ask(transaction, choices).then(answered, () => answered(null))
+      this.#ask(transaction, choices, giveBack).then(answered, () => answered(null))
     })
   }
 
@@ -139,7 +145,8 @@ export class ShardedStore implements LeasingStore {
       const { rule: own } = report.lease
       reports.set(own, [...(reports.get(own) ?? []), report])
     }
-    const choice = this.#chooser.one(rule, value, want, now)
+    // Chosen as for one token: a shard that holds less than is wanted grants a part of it.
+    const choice = this.#chooser.one(rule, value, 1, now)
     // Without a want only the shards of the reports are asked.
     const [reported] = want === 0 ? reports.keys() : []
     const asked = reported ?? rule.shard(choice.shard)
