@@ -96,3 +96,21 @@ describe('two instances that know different rules', () => {
     for (const over of both) await over.close()
   })
 })
+
+describe('instances that know several namespaces', () => {
+  it('count each other in whatever order they came to know them', async () => {
+    const client = await connected(server)
+    const prefix = `t${Math.random()}`
+    const options = { prefix, deadlineMs: 10_000 }
+    const stores = ['default acme', 'acme default'].map((namespaces) => {
+      const store = redisStore(client, options)
+      for (const namespace of namespaces.split(' '))
+        createLimiter({ namespace, rules: { r: { scope: 'user', limits: '9/h' } }, store })
+      return store
+    })
+    for (const store of [...stores, ...stores]) await store.beat()
+    expect(stores.map(({ health }) => health.instances)).toEqual([2, 2])
+    for (const store of stores) await store.close()
+    client.disconnect()
+  })
+})

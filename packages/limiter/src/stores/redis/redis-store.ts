@@ -215,7 +215,8 @@ export class RedisStore implements RemoteStore {
 
   beat(node: string | null): Beat {
     const { keys, port } = this.#parts
-    const namespace = this.#rules.keys().next().value ?? DEFAULT_NAMESPACE
+    // The same for every instance, in whatever order they came to know their namespaces.
+    const [namespace = DEFAULT_NAMESPACE] = [...this.#rules.keys()].sort()
     let tag = namespace
     // A key of that node's own: some number's slot is there.
     if (node !== null && node !== '')
