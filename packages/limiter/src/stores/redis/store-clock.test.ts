@@ -53,6 +53,15 @@ describe("how far the store's clock is ahead", () => {
     expect(ahead()).toBe(5000)
   })
 
+  it('is not moved by two such requests with another call between them', () => {
+    call()
+    for (let i = 0; i < 3; i++) {
+      call({ lateMs: 60 })
+      call({ travelMs: 2 })
+    }
+    expect(ahead()).toBe(5000)
+  })
+
   it.each([30_000, -30_000, 3])(
     'is measured anew after two calls where a clock stepped by %i ms',
     (ms) => {

@@ -67,7 +67,10 @@ export class StoreClock {
       const [doubted, by] = this.#doubted
       this.#doubted = [offset, uncertainty]
       if (contradicts(doubted, by)) return
-    } else if (!isSharper) return
+    } else if (!isSharper) {
+      this.#doubted = NO_DOUBT
+      return
+    }
     this.#doubted = NO_DOUBT
     this.#uncertainty = uncertainty
     this.#measuredAt = at
