@@ -257,4 +257,34 @@ export const away = [
       name: 'a node that is back is asked by 16 calls at a time at first, and by twice as many every 100 ms',
     },
   },
+  {
+    name: 'instances count each other by the namespace that they came to know first',
+    file: `${L}stores/redis/redis-store.ts`,
+    find: '[...this.#rules.keys()].sort()',
+    replace: '[...this.#rules.keys()]',
+    test: {
+      file: `${T}redis/instances.test.ts`,
+      name: 'instances that know several namespaces count each other in whatever order they came to know them',
+    },
+  },
+  {
+    name: 'a row that is counted here anew takes the place of another',
+    file: `${L}stores/guarded/local-fallback.ts`,
+    find: 'known === undefined && this.#rows.size >= MOST_ROWS',
+    replace: 'this.#rows.size >= MOST_ROWS',
+    test: {
+      file: `${L}stores/guarded/local-fallback.test.ts`,
+      name: 'a row whose rule has changed takes the place of nobody else',
+    },
+  },
+  {
+    name: 'two requests that had waited, with others between them, move the store’s time',
+    file: `${L}stores/redis/store-clock.ts`,
+    find: '      this.#doubted = NO_DOUBT\n      return\n',
+    replace: '      return\n',
+    test: {
+      file: `${L}stores/redis/store-clock.test.ts`,
+      name: "how far the store's clock is ahead is not moved by two such requests with another call between them",
+    },
+  },
 ]

@@ -119,3 +119,23 @@ it.each([
     remaining: Math.max(0, remaining - 1),
   })
 })
+
+it('a row whose rule has changed takes the place of nobody else', async () => {
+  const [first, changed] = [10, 20].map((amount) =>
+    RuleSet.compile({ rules: { r: { scope: 'user', limits: `${amount}/h` } } }),
+  ) as [RuleSet, RuleSet]
+  const lastSeen = new LastSeenRows()
+  const store = new LocalFallback({ lastSeen, instances: new Instances(1), storeTime: (us) => us })
+  const limiter = createLimiter({ rules: first, store, clock: () => START_MS })
+  const users = Array.from({ length: 100_000 }, (_, i) => `user-${i}`)
+  for (const user of users) await limiter.check({ subject: { user } })
+  limiter.setRules(changed)
+  for (const user of users.slice(-1000)) await limiter.check({ subject: { user } })
+  const asked = newTransaction([changed.all[0]!], ['user-0'], 1, START)
+  const reported: unknown[] = []
+  store.report(asked, (raises) => {
+    reported.push(...raises)
+    return []
+  })
+  expect(reported).toMatchObject([{ kind: 'raise', value: 'user-0', amount: 1 }])
+})

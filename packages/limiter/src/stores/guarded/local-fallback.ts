@@ -147,7 +147,8 @@ export class LocalFallback implements Store {
     const row = this.#peekRow(rule, value)
     row.uses++
     if (row === known) return row
-    if (this.#rows.size >= MOST_ROWS) this.#rows.delete(this.#rows.keys().next().value!)
+    if (known === undefined && this.#rows.size >= MOST_ROWS)
+      this.#rows.delete(this.#rows.keys().next().value!)
     this.#rows.set(key, row)
     if (known === undefined)
       this.#memory.change(this.#usedBefore(rule, row, value, now), momentAt(now))
