@@ -32,8 +32,8 @@ export const grants = [
   {
     name: 'a reset forgets what is leased out of a bucket',
     file: `${LUA}change.lua`,
-    find: '  w.extras = {}\n  return used\n',
-    replace: '  w.extras = {}\n  w.lease = nil\n  return used\n',
+    find: '  w.otherColumns = {}\n  return used\n',
+    replace: '  w.otherColumns = {}\n  w.lease = nil\n  return used\n',
     test: {
       file: `${T}redis/lease-reports.test.ts`,
       name: 'what is leased of a bucket stays out when its row is reset',
@@ -42,7 +42,7 @@ export const grants = [
   {
     name: 'another amount of the row refills what is leased',
     file: `${LUA}rows.lua`,
-    find: '    for _, extra in ipairs(extras) do settleExtra(extra, w) end\n',
+    find: '    for _, other in ipairs(otherColumns) do settleOther(other, w) end\n',
     replace: '',
     test: {
       file: `${T}redis/lease-reports.test.ts`,

@@ -206,7 +206,7 @@ export const holders = [
   {
     name: 'a denied request keeps the tokens that it took from a lease',
     file: `${L}stores/leased/leased-store.ts`,
-    find: '      else untakeAll(transaction, shares)\n      writeShares',
+    find: '      else putBack(transaction, shares)\n      writeShares',
     replace: '      writeShares',
     test: {
       file: `${T}leases/leased-store.test.ts`,
@@ -216,7 +216,7 @@ export const holders = [
   {
     name: 'a dry run spends a lease',
     file: `${L}stores/leased/leased-store.ts`,
-    find: '    if (dryRun) untakeAll(transaction, shares)\n',
+    find: '    if (dryRun) putBack(transaction, shares)\n',
     replace: '',
     test: {
       file: `${T}leases/leased-store.test.ts`,

@@ -5,8 +5,8 @@ export const idempotency = [
   {
     name: 'a denial is kept under an idempotency key',
     file: `${LUA}wide.lua`,
-    find: "  if letters[said + 1] == '1' then\n",
-    replace: "  if letters[said + 1] ~= 'b' then\n",
+    find: "  if letters[letterCount + 1] == '1' then\n",
+    replace: "  if letters[letterCount + 1] ~= 'b' then\n",
     test: {
       file: `${T}redis/conformance.test.ts`,
       name: 'stores one server the Redis store over ioredis idempotency keys denials are not stored',

@@ -230,7 +230,7 @@ export const rows = [
     name: 'a denial writes a row',
     file: `${LUA}wide.lua`,
     find: '      keepLonger(i, rule)\n',
-    replace: '      save(rule, KEYS[keysAt[i]], opened[i], sidesAt[i])\n',
+    replace: '      save(rule, KEYS[keysAt[i]], opened[i], sidesOfRow[i])\n',
     test: {
       file: `${T}redis/rows.test.ts`,
       name: 'a denial and a dry run change not a byte, nor any time to live',
@@ -301,7 +301,7 @@ export const rows = [
     file: `${LUA}wide.lua`,
     find: '      keepLonger(i, rule)\n',
     replace:
-      '      for _, beside in pairs(sidesAt[i]) do if beside.dropOldest then beside:dropOldest(1) end end\n',
+      '      for _, beside in pairs(sidesOfRow[i]) do if beside.dropOldest then beside:dropOldest(1) end end\n',
     test: {
       file: `${T}redis/rows.test.ts`,
       name: 'a denial and a dry run change not a byte, nor any time to live',

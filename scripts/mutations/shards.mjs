@@ -56,8 +56,8 @@ export const shards = [
   {
     name: 'what another shard takes too late is kept',
     file: `${L}stores/sharded/sharded-store.ts`,
-    find: '        else if (answer !== null && transaction.idempotency === null)\n',
-    replace: '        else if (answer !== null && transaction.idempotency !== null)\n',
+    find: '        if (transaction.idempotency === null) this.#giveBack(answer)',
+    replace: '        if (transaction.idempotency !== null) this.#giveBack(answer)',
     test: {
       file: `${T}shards/one-deadline.test.ts`,
       name: 'what another shard answers too late is given back, and the denial is given in time',

@@ -25,8 +25,8 @@ export const slots = [
   {
     name: 'slots after the one that denies are taken from',
     file: `${L}stores/redis/cluster-decider.ts`,
-    find: '      answers.push(await slots.ask(isDenied ? withParts(part, { dryRun: true }) : part))\n',
-    replace: '      answers.push(await slots.ask(isDenied ? withParts(part, {}) : part))\n',
+    find: '      answers.push(await slots.askPart(isDenied ? withParts(part, { dryRun: true }) : part))\n',
+    replace: '      answers.push(await slots.askPart(isDenied ? withParts(part, {}) : part))\n',
     test: {
       file: `${L}stores/redis/cluster-decider.test.ts`,
       name: 'a request over several slots only looks at the slots after the one that denies, and leaves all as they were',
@@ -45,7 +45,7 @@ export const slots = [
   {
     name: 'a denied request shows what a slot has left after a take that is given back',
     file: `${L}stores/redis/cluster-decider.ts`,
-    find: '    if (!allowed) untakeAll(part, rules, whole)\n',
+    find: '    if (!allowed) showUntaken(part, rules, whole)\n',
     replace: '',
     test: {
       file: `${L}stores/redis/cluster-decider.test.ts`,

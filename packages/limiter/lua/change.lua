@@ -31,7 +31,7 @@ local function changeLimit(code, w, sides, limit, item)
   return atLeast(row, at, limit, amount, now, beside)
 end
 
--- Calls `step` for a limit; what that does not change is not written either, not even brought up to date.
+-- Calls `step` for a limit. If that changed nothing, the limit's numbers are put back as they were read.
 local function ifChanged(w, limit, step)
   local first, last = limit.at + 1, limit.at + widthOf(limit.kind)
   local before = { unpack(w.row, first, last) }
@@ -48,7 +48,7 @@ local function resetRow(rule, w, sides)
     keepLeased(w, limit, sides[j])
     w.sums[j] = w.sums[j] + RESET
   end
-  w.extras = {}
+  w.otherColumns = {}
   return used
 end
 
@@ -77,7 +77,7 @@ local function releaseRow(rule, sides, id)
   return released
 end
 
--- What it says for each item, or of the row.
+-- Returns one number for each item, or one for the row.
 local function changeRow(code, at, text, items)
   local rule, rowKey = rules[stream[at]], KEYS[usedKeys]
   local w = open(rule, call('GET', rowKey))
@@ -91,18 +91,18 @@ local function changeRow(code, at, text, items)
     if w.found then save(rule, rowKey, w, sides) end
     return { used > 0 and 1 or 0 }
   end
-  local said, dirty = {}, false
+  local changed, dirty = {}, false
   for i = 1, items do
     local item = at + PAIR + ITEM_WIDTH * (i - 1)
     local limit = rule.limits[stream[item]]
-    said[i] = ifChanged(w, limit, function() return changeLimit(code, w, sides, limit, item) end)
-    if said[i] > 0 then dirty = true end
+    changed[i] = ifChanged(w, limit, function() return changeLimit(code, w, sides, limit, item) end)
+    if changed[i] > 0 then dirty = true end
   end
   if dirty then
     w.last = max(w.last, now)
     save(rule, rowKey, w, sides)
   end
-  return said
+  return changed
 end
 
 -- Creates a key that does not exist: a row of zeros, a log with one entry of long ago, holds with one that has
@@ -115,12 +115,14 @@ local function create(name, kind, blank)
   call('PEXPIRE', name, GRACE_US / 1000)
 end
 
--- How many instances beat in the last few seconds, this one included.
+-- How many instances have sent a heartbeat in the last COUNTED_FOR microseconds, this one included.
+local COUNTED_FOR = 7000000
+local INSTANCES_LIVE_MS = 60000
 local function beat(name, id)
   call('ZADD', name, format('%.0f', now), id)
-  call('ZREMRANGEBYSCORE', name, '-inf', format('%.0f', now - 7000000))
+  call('ZREMRANGEBYSCORE', name, '-inf', format('%.0f', now - COUNTED_FOR))
   call('ZREMRANGEBYSCORE', name, format('(%.0f', now + GRACE_US), '+inf')
-  call('PEXPIRE', name, 60000)
+  call('PEXPIRE', name, INSTANCES_LIVE_MS)
   return call('ZCARD', name)
 end
 
@@ -147,6 +149,6 @@ return function(code, at, text, items)
   elseif code == BEAT then numbers = { beat(key, ARGV[text]) }
   elseif code == CREATE then create(key, ARGV[text], ARGV[text + 1])
   else letter = changeRecord(code, key, text) end
-  texts[size + 1] = pack('<' .. rep('d', #numbers), unpack(numbers))
-  letters[said + 1], letters[said + 2] = letter, #numbers > 0 and 'v' or '-'
+  texts[textCount + 1] = pack('<' .. rep('d', #numbers), unpack(numbers))
+  letters[letterCount + 1], letters[letterCount + 2] = letter, #numbers > 0 and 'v' or '-'
 end

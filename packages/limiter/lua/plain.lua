@@ -7,14 +7,14 @@
 --          refunds), or nothing (-). An operation that failed is x, and its rows are nothing.
 --
 -- Of limit j of a transaction: out[o + j] is its next TAT, or -1; fractions[o + j] its fraction. Of rule i:
--- opened[i] are the row's numbers, sumsAt[i] what follows them; false if there is no row yet.
-local out, fractions, opened, sumsAt = {}, {}, {}, {}
+-- opened[i] are the row's numbers, sumsText[i] the text that follows them; false if there is no row yet.
+local out, fractions, opened, sumsText = {}, {}, {}, {}
 local slow
 
 -- Writes a row in the layout that it has: nothing but TATs, the time of the last write and what was taken
 -- change.
 local function saveTats(i, rule, rowKey, cost, o)
-  local numbers, sums, goes = opened[i], sumsAt[i], 0
+  local numbers, sums, goes = opened[i], sumsText[i], 0
   for j = 1, rule.count do
     local t = out[o + j]
     if t >= 0 then
@@ -52,18 +52,18 @@ local function decidePlain(at, n, dry)
     if not value then
       numbers = { 0, now, 0, 0 }
       for p = FIXED + 1, rule.last do numbers[p] = 0 end
-      value, sumsAt[i] = '', false
+      value, sumsText[i] = '', false
     elseif sub(value, 1, length) == rule.names and rule.sizes[#value] then
       numbers = { read(rule.tats, value, length + NUMBERS_AT) }
-      sumsAt[i] = sub(value, length + NUMBERS_AT + DOUBLE * rule.last)
+      sumsText[i] = sub(value, length + NUMBERS_AT + DOUBLE * rule.last)
     else
       usedKeys = first
       return false
     end
     if numbers[WRITTEN] > now + GRACE_US then usedKeys = first return false end
     opened[i] = numbers
-    texts[size + i] = value
-    letters[said + 1 + i] = not sumsAt[i] and '-' or sumsAt[i] == '' and 'n' or 's'
+    texts[textCount + i] = value
+    letters[letterCount + 1 + i] = not sumsText[i] and '-' or sumsText[i] == '' and 'n' or 's'
     local limits = rule.limits
     for j = 1, rule.count do
       local limit, next = limits[j], -1
@@ -87,38 +87,38 @@ local function decidePlain(at, n, dry)
       o, pair = o + rule.count, pair + PAIR
     end
   end
-  letters[said + 1] = allowed and '1' or '0'
-  size, said = size + n, said + 1 + n
+  letters[letterCount + 1] = allowed and '1' or '0'
+  textCount, letterCount = textCount + n, letterCount + 1 + n
   return true
 end
 
--- `count`: how many pairs of numbers it has. `first` and `second` are the operation's own two numbers.
-local function run(code, at, count, first, second)
-  if code <= LOOK and second == 0 and decidePlain(at, count, code == LOOK) then return end
+-- `n`: how many pairs of numbers it has. `one` and `two` are the operation's own two numbers.
+local function run(code, at, n, one, two)
+  if code <= LOOK and two == 0 and decidePlain(at, n, code == LOOK) then return end
   slow = slow or wide()
-  slow(code, at, count, first, second)
-  local rows = code > LOOK and 1 or count
-  size, said = size + rows, said + 1 + rows
+  slow(code, at, n, one, two)
+  local rows = code > LOOK and 1 or n
+  textCount, letterCount = textCount + rows, letterCount + 1 + rows
 end
 
--- A key that holds something else than a row fails its own operation, before that has written anything, and
--- no other. An error of Redis itself fails the whole call. `first`: how many of KEYS were used before it.
-local function failOperation(at, rows, hasRecord, first, problem)
+-- An error within an operation fails that operation and no other: most often its key is of another type. A decision
+-- has taken nothing by then; a release or a renewal may have done a part. What Redis itself refuses fails the whole call.
+local function failOperation(at, rows, hasRecord, keysBefore, problem)
   local text = type(problem) == 'table' and problem.err or tostring(problem)
   for _, refusal in ipairs({ 'OOM', 'READONLY', 'MISCONF', 'NOREPLICAS', 'MASTERDOWN', 'CLUSTERDOWN', 'non local key' }) do
     if string.find(text, refusal, 1, true) then error(problem) end
   end
-  usedKeys = hasRecord and first + 1 or first
-  letters[said + 1] = 'x'
+  usedKeys = hasRecord and keysBefore + 1 or keysBefore
+  letters[letterCount + 1] = 'x'
   for i = 1, rows do
     local rule = rules[stream[at + PAIR * (i - 1)]]
     usedKeys = usedKeys + 1
     for j = 1, rule and rule.count or 0 do
       if rule.limits[j].kind >= SLIDING_LOG then usedKeys = usedKeys + 1 end
     end
-    texts[size + i], letters[said + 1 + i] = '', '-'
+    texts[textCount + i], letters[letterCount + 1 + i] = '', '-'
   end
-  size, said = size + rows, said + 1 + rows
+  textCount, letterCount = textCount + rows, letterCount + 1 + rows
 end
 
 local at = OPERATIONS_AT
@@ -126,11 +126,11 @@ while at <= streamEnd do
   local times, code, one, two, n = unpack(stream, at, at + HEAD - 1)
   at = at + HEAD
   for _ = 1, times do
-    local first = usedKeys
+    local keysBefore = usedKeys
     local done, problem = pcall(run, code, at, n, one, two)
     if not done then
       local isTransaction = code <= LOOK
-      failOperation(at, isTransaction and n or 1, isTransaction and two > 0, first, problem)
+      failOperation(at, isTransaction and n or 1, isTransaction and two > 0, keysBefore, problem)
     end
   end
   at = at + PAIR * n

@@ -3,9 +3,8 @@
 -- ARGV     the request's fingerprint, which is handed in.
 -- reply    4 on: a record that is replayed. The letter of its operation is returned.
 
--- The answer that a record holds, or a claim, if it is to be believed: one that was written by a clock that
--- has since stepped back is not. A claim is its end, a question mark, whose it is. A record is its end, the
--- fingerprint of the request, the answer.
+-- The text of a record or of a claim; false if it has ended, or was written by a clock that has since stepped back.
+-- A claim: its end, a question mark, its owner. A record: its end, the fingerprint of the request, the answer.
 local function recordOf(name)
   local known = call('GET', name)
   local ends = known and read('<d', known) or 0

@@ -7,9 +7,9 @@
 --   1t60000000=10,f3600000000;-  then doubles: expires, birth, last, taken, and each column's numbers.
 -- The text names the columns: a letter for the algorithm, the window, of buckets the amount that they
 -- were written under. A rule uses the columns that it knows, so that changed rules carry use over.
--- The mark after it is R where tokens were ever given back: then their sum follows for each column. It is
--- L where tokens are leased out, or were of a row with a log: then sums, the account of leases and one more
--- byte follow, so that no such row has the length of another.
+-- The mark after it is R if tokens were given back at some time: a sum for each column follows. It is L if tokens are
+-- leased out, or were in a row with a log: sums, the account of leases and one more byte follow. With that byte no such
+-- row has the length of another.
 --   expires  when the key may go; it is moved in steps, so that most writes leave the key's TTL alone
 --   birth    the earliest time that wrote it: a receipt from before is worth nothing
 --   last     the latest time that wrote it, which matters to buckets only
@@ -33,31 +33,31 @@ local function setLead(rule, leased)
 end
 
 -- Other variants of the rule count in the same row. What is leased out is out of their buckets too.
-local function settleExtra(extra, w)
-  if not extra.amount then return end
-  local numbers = extra.numbers
-  local row = { numbers[T + 1], extra.count == 2 and numbers[F + 1] or 0, extra.amount, w.last }
-  settleLeases(row, 0, limitNumbers(BUCKET, extra.amount, extra.window, 1, false), w.lease, now)
+local function settleOther(other, w)
+  if not other.amount then return end
+  local numbers = other.numbers
+  local row = { numbers[T + 1], other.count == 2 and numbers[F + 1] or 0, other.amount, w.last }
+  settleLeases(row, 0, limitNumbers(BUCKET, other.amount, other.window, 1, false), w.lease, now)
   numbers[T + 1] = row[T + 1]
-  if extra.count == 2 then numbers[F + 1] = row[F + 1] end
+  if other.count == 2 then numbers[F + 1] = row[F + 1] end
 end
 
--- They are kept while they say anything.
-local function keptOf(extras)
+-- Columns of other variants that still count something.
+local function keptOf(otherColumns)
   local kept = {}
-  for _, extra in ipairs(extras) do
-    local first, second = extra.numbers[1], extra.numbers[2]
-    extra.empty = extra.amount and first + 1 or max(first, second) + 2 * extra.window
-    if extra.empty + GRACE_US > now then kept[#kept + 1] = extra end
+  for _, other in ipairs(otherColumns) do
+    local first, second = other.numbers[1], other.numbers[2]
+    other.empty = other.amount and first + 1 or max(first, second) + 2 * other.window
+    if other.empty + GRACE_US > now then kept[#kept + 1] = other end
   end
   return kept
 end
 
 -- The row in the algorithms' own numbers, whatever it was written with. `value` is false where there is none.
 local function open(rule, value)
-  local row, sums, extras, names, index = {}, {}, {}, {}, {}
+  local row, sums, otherColumns, names, index = {}, {}, {}, {}, {}
   local w = {
-    row = row, sums = sums, extras = extras, names = names, expires = 0, birth = now, last = 0, taken = 0,
+    row = row, sums = sums, otherColumns = otherColumns, names = names, expires = 0, birth = now, last = 0, taken = 0,
   }
   for i = 1, rule.width do row[i] = 0 end
   for name in gmatch(sub(rule.names, 2, -2), '[^,]+') do
@@ -93,7 +93,7 @@ local function open(rule, value)
         row[at + AMOUNT + 1] = numbers[T + 1] == 0 and 0 or amount
       end
     elseif count > 0 then
-      extras[#extras + 1] =
+      otherColumns[#otherColumns + 1] =
         { name = name, amount = amount, window = window, count = count, numbers = numbers, sum = 0, place = #places + 1 }
     end
     places[#places + 1] = j or 0
@@ -102,7 +102,7 @@ local function open(rule, value)
   if mark ~= '-' then
     local all = { read('<' .. rep('d', #places), value, p) }
     for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
-    for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
+    for _, other in ipairs(otherColumns) do other.sum = all[other.place] end
     if mark == 'L' then w.lease = { read('<ddd', value, all[#places + 1]) } end
   end
   setLead(rule, w.lease)
@@ -113,14 +113,14 @@ local function open(rule, value)
   end
   if w.lease then
     for j = 1, rule.count do settleLeases(row, rule.limits[j].at, rule.limits[j], w.lease, now) end
-    for _, extra in ipairs(extras) do settleExtra(extra, w) end
+    for _, other in ipairs(otherColumns) do settleOther(other, w) end
     rollLeases(w.lease, now)
   end
-  w.extras = keptOf(extras)
+  w.otherColumns = keptOf(otherColumns)
   return w
 end
 
--- When the row may go, but for the grace. A slower variant of the rule may find it and take longer.
+-- When the row says nothing any more, also under the slowest variant of the rule. It is kept for the grace longer.
 local function goesAt(rule, w, sides)
   local last = 0
   for j = 1, rule.count do
@@ -129,7 +129,7 @@ local function goesAt(rule, w, sides)
     if limit.slowdown > 1 and empty > now then empty = slower(empty, limit) end
     if empty > last then last = empty end
   end
-  for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empty end end
+  for _, other in ipairs(w.otherColumns) do if other.empty > last then last = other.empty end end
   return last
 end
 
@@ -156,10 +156,10 @@ local function save(rule, key, w, sides)
     end
     sums[j] = w.sums[j]
   end
-  for _, extra in ipairs(w.extras) do
-    names[#names + 1], sums[#sums + 1] = extra.name, extra.sum
-    if sub(extra.name, 1, 1) == 'e' then hasLog = true end
-    for i = 1, extra.count do put(extra.numbers[i]) end
+  for _, other in ipairs(w.otherColumns) do
+    names[#names + 1], sums[#sums + 1] = other.name, other.sum
+    if sub(other.name, 1, 1) == 'e' then hasLog = true end
+    for i = 1, other.count do put(other.numbers[i]) end
   end
   for j = 1, #sums do if sums[j] > 0 then mark = 'R' end end
   if w.lease and (hasLog or leasedOut(w.lease) > 0) then mark = 'L' end

@@ -1,5 +1,5 @@
 -- What logs and holds keep beside their row, each under a key of its own with the row's tag.
--- KEYS     behind a row's: one for each limit that is a log or a concurrency limit, in order.
+-- KEYS     after the row's key: one for each limit that is a log or a concurrency limit, in order.
 -- ARGV     nothing of its own.
 -- reply    nothing: the callers answer. A row that is started anew makes the time in the reply negative.
 --
@@ -93,7 +93,7 @@ function Holds:remove(id)
 end
 function Holds:removeAll() call('DEL', self.key) end
 
--- One for each limit that has one; their keys follow the row's. A row that is gone has no log.
+-- What each log and concurrency limit keeps beside the row. Counts their keys as used. A row that is gone has no log.
 local function sidesOf(rule, w)
   local sides = {}
   for j = 1, rule.count do
@@ -112,24 +112,25 @@ local function sidesOf(rule, w)
 end
 
 -- Columns of other variants that are still to be believed: of buckets as full as at the last write.
-local function restartExtras(extras, written)
+local function restartOthers(otherColumns, written)
   local kept = {}
-  for _, extra in ipairs(extras) do
+  for _, other in ipairs(otherColumns) do
     -- Of windows the first number is their start.
-    local numbers, time = extra.numbers, extra.numbers[1]
-    if extra.amount then
+    local numbers, time = other.numbers, other.numbers[1]
+    if other.amount then
       numbers[T + 1], time = max(now, numbers[T + 1] - (written - now)), 0
-    elseif sub(extra.name, 1, 1) == 'e' then
+    elseif sub(other.name, 1, 1) == 'e' then
       time = numbers[SEEN + 1]
     end
-    if time <= now + GRACE_US then kept[#kept + 1] = extra end
+    if time <= now + GRACE_US then kept[#kept + 1] = other end
   end
   return kept
 end
 
 -- Restarts a row whose times lie ahead because the clock has since stepped back by more than the grace. It is
 -- done also for a denied request, so that it is done once. Receipts from before give nothing because of the
--- sums, leases because of the row's birth; the key lives on as long as they could.
+-- sums, leases because of the row's birth; the key lives on as long as they could. Nothing is restarted while a limit
+-- needs other calendar bounds.
 local function restartIfAhead(rule, w, sides, rowKey)
   local ahead = w.found and w.written > now + GRACE_US
   for j = 1, rule.count do
@@ -144,7 +145,7 @@ local function restartIfAhead(rule, w, sides, rowKey)
     restart(w.row, limit.at, limit, now, sides[j])
     w.sums[j] = w.sums[j] + RESET
   end
-  if w.found then w.extras = restartExtras(w.extras, w.written) end
+  if w.found then w.otherColumns = restartOthers(w.otherColumns, w.written) end
   w.birth, w.last, w.written = now, now, now
   if w.lease then carryLeases(w.lease, now) end
   if w.found then save(rule, rowKey, w, sides) end

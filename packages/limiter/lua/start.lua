@@ -15,20 +15,22 @@
 --          From 2 on: of each rule its numbers and the names of its columns; then the texts.
 -- returns  1: the time, negative if a row was found that was written by a clock that has since stepped back.
 --          2: letters: of each operation 1 done or allowed, 0 denied, b other calendar bounds are needed,
---             r replayed, c conflict, p in progress, x a key that holds something else; then one letter for
+--             r replayed, c conflict, p in progress, x it failed (its key is of another type); then one letter for
 --             each row, which says what the third text has for it: n the row as it was found, s the same
 --             with sums of refunds (the caller computes the answer from it as this script did), v numbers,
 --             - nothing.
 --          3: texts. Numbers are, of a transaction what was ever taken from the row and the verdicts; of a
 --             lease LEASE_REPLY_WIDTH numbers (how many, the period, the row's birth, the server's run, the
---             end, what is out, what was ever taken) and the verdicts; of a change one for each item, of others one.
+--             end, what is out, what was ever taken) and the verdicts; of a change one for each item; of RENEW, RELEASE,
+--             RESET_ROW and BEAT one; of CREATE and records none.
 --          4 on: records that are replayed.
 --
 -- This part reads the arguments. Constants in capitals are put in as numbers by scripts/generate-lua.mjs:
--- those of the algorithms, of script-protocol.ts and of transaction.ts, and those defined like the ones below.
+-- those of the algorithms, of script-protocol.ts and of transaction.ts, and those that a Lua file defines alone on a
+-- line, as below.
 local call, pack, read, sub, rep = redis.call, struct.pack, struct.unpack, string.sub, string.rep
 local KEYS, ARGV, unpack = KEYS, ARGV, unpack
--- By how much longer than needed a key lives, in microseconds: its expiry is moved in such steps.
+-- A key's expiry is set this much later than needed, in microseconds, so that most writes need not move it.
 local STEP = 60000000
 -- What a row's numbers begin with, before its columns (rows.lua).
 local EXPIRES = 1
@@ -41,7 +43,7 @@ local FIXED = 4
 local MARK_AT = 1
 local NUMBERS_AT = 2
 local DOUBLE = 8
--- Where an idempotency record goes on after its end.
+-- A record begins with the time of its end; its text begins at this byte.
 local RECORD_TEXT_AT = 9
 -- Where the stream has the time, how many rules there are, and the first operation.
 local TIME_AT = 1
@@ -65,9 +67,9 @@ if now == 0 then
   now = time[1] * 1000000 + time[2]
 end
 
--- `slowdown` is a bucket's amount divided by the smallest amount of its family.
--- Of a rule: whether it is in shadow, how many limits, whether all are buckets; then its limits. `place` is
--- where a bucket's numbers are in a row of buckets, `at` what comes before a limit's in the algorithms' rows.
+-- Of a rule: whether it is in shadow, how many limits, whether all are buckets; then its limits. `place`: the first of
+-- its numbers in a row of buckets as Redis keeps it. `at`: how many numbers are before the limit's in a row as the
+-- algorithms know it. `slowdown`: a bucket's amount divided by the smallest amount of its family.
 local rules = {}
 for i = 1, stream[RULES_AT] do
   local numbers, names = ARGV[2 * i], ARGV[2 * i + 1]
@@ -99,7 +101,7 @@ for i = 1, stream[RULES_AT] do
   }
 end
 
--- When a slower variant of the rule would find the row empty that this one finds empty at `time`.
+-- When the row is empty under the slowest variant of the rule, if it is empty at `time` under this one.
 local function slower(time, limit)
   return now + min(ceil((time - now) * limit.slowdown), HORIZON_US)
 end
@@ -108,4 +110,4 @@ end
 local usedKeys = 0
 -- What is answered, and how far it is: texts and letters so far.
 local texts, letters, records = {}, {}, {}
-local size, said = 0, 0
+local textCount, letterCount = 0, 0

@@ -6,12 +6,12 @@
 --          the verdicts, of a lease its LEASE_REPLY_WIDTH numbers and the verdicts. Nothing (-) for a row of a
 --          transaction that its record answers, and of a lease that needs other calendar bounds.
 --
--- Verdicts are in `out`, VERDICT_WIDTH numbers for each limit. Of rule i: opened[i] is the row, sidesAt[i] what it
+-- Verdicts are in `out`, VERDICT_WIDTH numbers for each limit. Of rule i: opened[i] is the row, sidesOfRow[i] what it
 -- keeps beside, keysAt[i] the row's place in KEYS.
-local out, opened, sidesAt, keysAt = {}, {}, {}, {}
+local out, opened, sidesOfRow, keysAt = {}, {}, {}, {}
 
 local function takeAll(i, rule, cost, hold, o)
-  local w, sides, taken = opened[i], sidesAt[i], false
+  local w, sides, taken = opened[i], sidesOfRow[i], false
   for j = 1, rule.count do
     local at = o + (j - 1) * VERDICT_WIDTH
     if out[at + STATUS + 1] == YES then
@@ -30,7 +30,7 @@ end
 
 -- A denial may extend the row's expiry: slower variants of the rule need the row for longer.
 local function keepLonger(i, rule)
-  local w, sides = opened[i], sidesAt[i]
+  local w, sides = opened[i], sidesOfRow[i]
   if not w.found then return end
   for j = 1, rule.count do
     local limit, amount = rule.limits[j], w.row[rule.limits[j].at + AMOUNT + 1]
@@ -52,7 +52,7 @@ local function decideWide(at, n, dry, hold)
     local w = open(rule, call('GET', KEYS[usedKeys]))
     local sides = sidesOf(rule, w)
     restartIfAhead(rule, w, sides, KEYS[keysAt[i]])
-    opened[i], sidesAt[i] = w, sides
+    opened[i], sidesOfRow[i] = w, sides
     for j = 1, rule.count do
       local limit = rule.limits[j]
       for p = 2, VERDICT_WIDTH do out[o + p] = 0 end
@@ -78,11 +78,11 @@ local function decideWide(at, n, dry, hold)
       keepLonger(i, rule)
     end
     local width = rule.count * VERDICT_WIDTH
-    texts[size + i] = pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
-    letters[said + 1 + i] = 'v'
+    texts[textCount + i] = pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
+    letters[letterCount + 1 + i] = 'v'
     o = o + width
   end
-  letters[said + 1] = other and 'b' or allowed and '1' or '0'
+  letters[letterCount + 1] = other and 'b' or allowed and '1' or '0'
 end
 
 -- Which run of the server this is, as a number. A replica that has become the primary is another one, and
@@ -131,7 +131,7 @@ local function leaseOne(at, reports, want)
   for j = 1, rule.count do
     decide(w.row, rule.limits[j].at, rule.limits[j], 1, now, out, 0, sides[j], '')
     if out[STATUS + 1] == OTHER_BOUNDS then
-      texts[size + 1], letters[said + 1], letters[said + 2] = '', 'b', '-'
+      texts[textCount + 1], letters[letterCount + 1], letters[letterCount + 2] = '', 'b', '-'
       return
     end
   end
@@ -167,28 +167,28 @@ local function leaseOne(at, reports, want)
     save(rule, rowKey, w, sides)
   end
   local period = w.lease[PERIOD + 1]
-  texts[size + 1] = pack('<' .. rep('d', LEASE_REPLY_WIDTH + rule.count * VERDICT_WIDTH), n, period, w.birth,
+  texts[textCount + 1] = pack('<' .. rep('d', LEASE_REPLY_WIDTH + rule.count * VERDICT_WIDTH), n, period, w.birth,
     server, ends, leasedOut(w.lease), w.taken, unpack(out, 1, rule.count * VERDICT_WIDTH))
-  letters[said + 1], letters[said + 2] = '1', 'v'
+  letters[letterCount + 1], letters[letterCount + 2] = '1', 'v'
 end
 
 -- A transaction with an idempotency key.
-local function decideOnce(at, n, hold, once)
+local function decideOnce(at, n, hold, textsAt)
   usedKeys = usedKeys + 1
-  local record, fingerprint, description = KEYS[usedKeys], ARGV[once], ARGV[once + 1]
+  local record, fingerprint, description = KEYS[usedKeys], ARGV[textsAt], ARGV[textsAt + 1]
   local known = recordOf(record)
   if known then
     for i = 1, n do
-      texts[size + i], letters[said + 1 + i] = '', '-'
+      texts[textCount + i], letters[letterCount + 1 + i] = '', '-'
       usedKeys = usedKeys + 1
       sidesOf(rules[stream[at + PAIR * (i - 1)]], { row = {} })
     end
-    letters[said + 1] = letterOf(known, fingerprint)
+    letters[letterCount + 1] = letterOf(known, fingerprint)
     return
   end
   decideWide(at, n, false, hold)
-  if letters[said + 1] == '1' then
-    local answer = table.concat(texts, '', size + 1, size + n)
+  if letters[letterCount + 1] == '1' then
+    local answer = table.concat(texts, '', textCount + 1, textCount + n)
     local value = pack('<d', now + REPLAYABLE_US) .. fingerprint .. pack('<dI4', now, #description) .. description .. answer
     call('SET', record, value, 'PX', REPLAYABLE_US / 1000)
   end

@@ -111,14 +111,14 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const storeTime = (time: number) => clock.at(time)
 
   const redis = new RedisStore({ port, keys, clock, timers, lastSeen })
-  const local = new LocalFallback({ lastSeen, instances, storeTime })
-  const guarded = new GuardedStore({ inner: redis, local, instances, deadlineMs, now })
+  const fallback = new LocalFallback({ lastSeen, instances, storeTime })
+  const guarded = new GuardedStore({ inner: redis, local: fallback, instances, deadlineMs, now })
   const sharded = new ShardedStore(guarded, { timers, storeTime })
   const store = new LeasedStore({
     inner: sharded,
     time: systemTime(timers, storeTime),
     leasedByDefault: options.leases === true,
-    // What is on its way to several slots may deny for this long what nobody takes.
+    // While parts of a request over several slots are given back, a denial may not be true for long.
     mostDeniedMs: port.isCluster ? 2 * deadlineMs : Number.POSITIVE_INFINITY,
   })
   return {

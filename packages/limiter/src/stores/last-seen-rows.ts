@@ -105,7 +105,7 @@ export class LastSeenRows {
     )
   }
 
-  /** Where the row is, if it is anywhere. The fingerprint and the id say whose row it is. */
+  /** The place where the row is, or would be. The fingerprint and the id say whose row is there. */
   #place({ family }: CompiledRule, value: string): number {
     const known = this.#families[family.number]
     this.#id = known?.key === family.key ? known.id : this.#newId(family)

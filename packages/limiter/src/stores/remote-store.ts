@@ -5,7 +5,7 @@ import type { LeasingStore } from './leasing.js'
 import type { Transaction } from './transaction.js'
 
 export interface RemoteStore extends LeasingStore {
-  /** As `decide`, without a promise: there is one for each decision, and the guard makes it. */
+  /** As `decide`, but answers by callback: the guard makes a promise for each decision anyway. */
   ask(transaction: Transaction, callbacks: DecisionCallbacks): void
   /** The machine that has a row, by its name; '' if there is only one, or nobody knows. */
   nodeOf(family: Family, value: string): string
@@ -15,7 +15,7 @@ export interface RemoteStore extends LeasingStore {
   readonly nodes: readonly string[]
   /**
    * Says that this instance is there: to this node, or if it is null to the one that counts instances. It waits much
-   * longer than decisions do: more that is written to a dead connection would keep the client from noticing that.
+   * longer than decisions do: more beats into a dead connection would keep the client from noticing that it is dead.
    */
   beat(node: string | null): Beat
   /** Finds out anew who is in charge of what. */

@@ -15,14 +15,14 @@ export interface Store {
   readonly isSync?: boolean
   /** Takes from every limit of the transaction, or from none. Rejects with an idempotency error, else answers. */
   decide(transaction: Transaction): Awaitable<Answer>
-  /** In order. Says for each what changed, or that it was not done, or that the outcome is unknown. */
+  /** Answers in the order of the operations: what changed, or that it was not done, or that the outcome is unknown. */
   change(operations: readonly Operation[], moment: Moment): Awaitable<readonly Changed[]>
   /** These rules are in force now; rows of families that are gone may be forgotten, in slices. */
   use(rules: RuleSet): Slices<void> | void
   close(): Awaitable<void>
 }
 
-/** A store that may take time to answer. Of several layers only the outermost is one: it sets the deadlines of all. */
+/** A store that may take time to answer. Of several layers only the outermost is one: it sets the deadlines that all of them keep. */
 export interface TimedStore extends Store {
   /** By when something that is asked now must be answered: milliseconds of the store's steady clock. */
   deadline(): number

@@ -80,7 +80,7 @@ export class GuardedStore implements LeasingStore {
     const names = this.#inner.nodesOf(transaction)
     const refusal = this.#nodes.refuses(names, transaction)
     if (refusal !== null) return this.#local.decide(transaction, refusal)
-    // It may be answered before each of these nodes was asked.
+    // A request may be answered before each of these nodes was asked: probes that were not used are given back.
     return this.#ask(transaction).finally(() => this.#nodes.release(names, transaction))
   }
 
@@ -150,7 +150,7 @@ export class GuardedStore implements LeasingStore {
     return this.#withLocal(operations, changed, moment)
   }
 
-  /** Null: it is not for this instance's memory alone. */
+  /** What local memory says; null if the store must be asked. */
   #changeHere(operation: Operation, moment: Moment): Changed | null {
     const { kind } = operation
     if (kind === 'refund' && operation.take.isLocal) return this.#local.changeOne(operation, moment)

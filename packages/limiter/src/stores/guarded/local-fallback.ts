@@ -24,11 +24,11 @@ const RETRY_US = 1_000_000
 
 /** A row that is counted here, until the store has confirmed what was used here and has answered a request for it. */
 class LocalRow {
-  /** How often it was used here; how often when a report was sent last, and when one was confirmed. */
+  /** Decisions that were counted here; how many of them the last report that was sent covers, and the last confirmed one. */
   uses = 0
   usesSent = 0
   usesConfirmed = 0
-  /** How often when the store answered a request for it, and at which time of the store. */
+  /** `uses` when the store last answered a request for it, and the store's time then. */
   usesAnswered = -1
   answeredAt = 0
 
@@ -212,7 +212,7 @@ export class LocalFallback implements Store {
       void Promise.resolve(send(raises)).then((changed) => this.#sent(reports, changed))
   }
 
-  /** As the whole limits would have it; null if there is nothing to report. */
+  /** What was used here, scaled up to the whole limits; null if there is nothing to report. */
   #reportOf(rule: CompiledRule, value: string, now: number): Report | null {
     const key = rowKey(rule, value)
     const row = this.#rows.get(key)

@@ -1,7 +1,6 @@
 /**
- * How each node of a store is doing: its breaker, and its gradual return. Rows
- * come back at random within 100 ms, at most 16 calls are in flight at first, twice as many every 100 ms.
- * Nodes that all are as usual cost nothing here.
+ * How each node of a store is doing: its breaker, and its gradual return. Rows come back at random within 100 ms,
+ * at most 16 calls are in flight at first, twice as many every 100 ms. While all nodes are healthy this costs nothing.
  */
 import { spread, textHash } from '../../rules/text-hash.js'
 import type { DegradedReason } from '../answer.js'
@@ -130,7 +129,7 @@ export class NodesHealth {
     return this.#admits(nodes, transaction) ? null : 'breaker_open'
   }
 
-  /** Gives back the probes of these nodes as which `asker` was admitted, if they were not sent. */
+  /** If `asker` was admitted as a probe of these nodes and no call was sent, another may be the probe. */
   release(names: readonly string[], asker: object): void {
     for (const name of names) this.#nodes.get(name)?.release(asker)
   }

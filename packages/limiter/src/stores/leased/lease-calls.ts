@@ -7,7 +7,7 @@ import type { LeasingStore } from '../leasing.js'
 import type { LeaseTime } from './lease-time.js'
 import type { LeasedRow } from './leased-row.js'
 
-/** Of those who wait, so many ask for themselves at a time where leases are short. */
+/** When leases are short, at most so many waiting requests ask the store at a time. */
 const ASK_AT_ONCE = 64
 
 /** What became of leases since the start. */

@@ -1,4 +1,4 @@
-/** The clocks that leases live by. A lease has ended when either of the first two says so. */
+/** The clocks that leases live by. A lease has ended when the steady clock or the wall clock says so. */
 import type { Timers } from '../deadlines.js'
 
 export interface LeaseTime extends Pick<Timers, 'deadline' | 'deadlineMs'> {

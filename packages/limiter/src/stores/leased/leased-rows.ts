@@ -155,7 +155,7 @@ export class LeasedRows {
 
 /** Limits with a smaller burst are not leased: a lease would be no larger than one token. */
 const LEAST_BURST = 16
-/** A log's lease lasts for a hundredth of its window: shorter ones are over before they are of use. */
+/** A log's lease lasts for at most a hundredth of its window: shorter ones are over before they are of use. */
 const SHORTEST_LOG_US = 10_000_000
 
 /** What a rule says of its leases, or the instance where it says nothing. */
@@ -165,7 +165,7 @@ export interface Terms {
   readonly most: number
 }
 
-/** Null: it stays strict. */
+/** Null: the rule is not leased. */
 export function termsOf(rule: CompiledRule, leasedByDefault: boolean): Terms | null {
   const terms = rule.rule.lease
   if (!(terms?.isOn ?? leasedByDefault) || !canBeLeased(rule)) return null

@@ -24,7 +24,7 @@ import { LeaseCalls, LeaseTally } from './lease-calls.js'
 import type { LeaseTime } from './lease-time.js'
 import type { LeasedRow, Waiting } from './leased-row.js'
 import { LeasedRows } from './leased-rows.js'
-import { type KnownRow, spendAll, untakeAll, writeDryRun, writeShares } from './partial-leases.js'
+import { type KnownRow, putBack, spendAll, writeDryRun, writeShares } from './partial-leases.js'
 
 /** How often rates are computed and what is not needed is given back, in milliseconds. */
 const TICK_MS = 20
@@ -40,7 +40,8 @@ export interface LeasedStoreParts {
 
 /**
  * A request is decided for the first time, again after it has waited for a lease, or at its deadline: then it waits no
- * more, and the store below answers by failure mode, because there is no time left for a call.
+ * more. Unless tokens are held or a denial is remembered, the store below answers by failure mode, because there is no
+ * time left for a call.
  */
 type Attempt = 'first' | 'again' | 'at_deadline'
 
@@ -142,7 +143,7 @@ export class LeasedStore implements Store {
       const holding = row.take(cost, steady, wall)
       return { row, holding, isDenied: holding === null && row.denial.holds(cost, steady, wall) }
     })
-    if (dryRun) untakeAll(transaction, shares)
+    if (dryRun) putBack(transaction, shares)
     const missing = [...rules.keys()].filter((i) => shares[i]!.holding === null)
     if (missing.every((i) => shares[i]!.isDenied)) {
       this.tally.local++
@@ -152,7 +153,7 @@ export class LeasedStore implements Store {
     }
     const busy = missing.find((i) => shares[i]!.row?.isCalling === true)
     if (busy !== undefined && attempt !== 'at_deadline' && !dryRun) {
-      untakeAll(transaction, shares)
+      putBack(transaction, shares)
       return this.#wait(shares[busy]!.row!, transaction, costOf(transaction, busy), wall)
     }
     return this.#askRest(transaction, shares, missing, wall)
@@ -223,7 +224,7 @@ export class LeasedStore implements Store {
     }
     if (!(answer instanceof Promise)) return heard(answer)
     return answer.then(heard, (error: unknown) => {
-      if (!dryRun) untakeAll(transaction, shares)
+      if (!dryRun) putBack(transaction, shares)
       throw error
     })
   }
@@ -234,7 +235,7 @@ export class LeasedStore implements Store {
     if (transaction.dryRun) writeDryRun(answer, shares, rest)
     else {
       if (answer.allowed) this.tally.spent += spendAll(transaction, shares)
-      else untakeAll(transaction, shares)
+      else putBack(transaction, shares)
       writeShares(answer, shares, rest)
     }
     return answer

@@ -16,7 +16,7 @@ export interface KnownRow {
 }
 
 /** Puts back what was taken out of holdings. */
-export function untakeAll(transaction: Transaction, shares: readonly KnownRow[]): void {
+export function putBack(transaction: Transaction, shares: readonly KnownRow[]): void {
   for (const [i, { row, holding }] of shares.entries())
     if (holding !== null) row!.untake(holding, costOf(transaction, i))
 }

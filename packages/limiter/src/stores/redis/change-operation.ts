@@ -12,13 +12,13 @@ import {
   CHARGE,
   GRANT,
   ITEM_WIDTH,
-  NUMBERS,
-  OTHER_KIND,
+  LETTER_FAILED,
+  LETTER_NUMBERS,
+  LETTER_REPLAYED,
   RAISE,
   REFUND,
   RELEASE,
   RENEW,
-  REPLAYED,
   RESET_ROW,
   type ScriptReply,
 } from './script-protocol.js'
@@ -92,9 +92,9 @@ export class ChangeOperation extends ScriptOperation {
     const letter = reply.letter()
     const count = Math.max(1, this.#change.items.length)
     const numbers: number[] = []
-    if (reply.letter() === NUMBERS) reply.numbers(count, numbers, 0)
-    const record = letter === REPLAYED ? reply.record() : null
-    if (letter === OTHER_KIND) this.fail(new StoreFailure('store_refused', 'unknown'))
+    if (reply.letter() === LETTER_NUMBERS) reply.numbers(count, numbers, 0)
+    const record = letter === LETTER_REPLAYED ? reply.record() : null
+    if (letter === LETTER_FAILED) this.fail(new StoreFailure('store_refused', 'unknown'))
     if (this.isOver) return true
     this.isOver = true
     this.#resolve({ letter, numbers, record })

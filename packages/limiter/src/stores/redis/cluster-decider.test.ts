@@ -50,8 +50,8 @@ class HandSlots {
       addresses,
       records: new Records(new Map()),
       deadlineMs: 100,
-      ask: (part) => ask(part, whoOf(part)),
-      ofOneSlot: (transaction) => ask(transaction, whoOf(transaction)),
+      askPart: (part) => ask(part, whoOf(part)),
+      decideInSlot: (transaction) => ask(transaction, whoOf(transaction)),
       giveBack: (answer) => {
         this.store.change(givingBack(answer), { now: NOW, deadline: 0 })
       },

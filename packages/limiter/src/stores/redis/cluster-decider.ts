@@ -2,11 +2,11 @@
  * Deciding in a cluster: one call where all rows are in one slot, else one for each slot and, in a slot that is on
  * the move, for each row.
  *
- * Rows are charged in each slot at once, not reserved. If one slot denies, what the others took is given back, once. An
+ * Rows are charged in each slot directly, not reserved first. If one slot denies, what the others took is given back, once. An
  * admitted request is charged in full in each limit, and giving back never adds more than was taken, so limits are never
  * exceeded. After a crash in between, what was taken is missing until it is refilled.
  *
- * Slots are asked at once while every limit has room; near the limit one after the other in the order of their
+ * All slots are asked in parallel while every limit has room; near the limit one after the other in the order of their
  * numbers, so that requests do not deny each other for ever.
  */
 import { randomUUID } from 'node:crypto'
@@ -18,7 +18,7 @@ import { costOf, partOf, REPLAYABLE_US, type Transaction, withParts } from '../t
 import type { ScriptAnswer } from './change-operation.js'
 import type { Addresses } from './keys.js'
 import { fingerprintOf, type Records, recordBody } from './records.js'
-import { CLAIM, CONFIRM, CONFLICT, IN_PROGRESS, UNCLAIM } from './script-protocol.js'
+import { CLAIM, CONFIRM, LETTER_CONFLICT, LETTER_IN_PROGRESS, UNCLAIM } from './script-protocol.js'
 
 /** With less than this part left, slots are asked one after the other. */
 const NEAR_LIMIT = 0.1
@@ -29,8 +29,8 @@ export interface ClusterParts extends Slots {
   /** How long a decision may take, in milliseconds. */
   readonly deadlineMs: number
   /** Decides a transaction of one slot. */
-  readonly ofOneSlot: (transaction: Transaction, slot: number) => Promise<Answer>
-  /** What the record of that key says. */
+  readonly decideInSlot: (transaction: Transaction, slot: number) => Promise<Answer>
+  /** Claims, confirms or gives up the record of that key; answers what it says. */
   readonly record: (change: RecordChange, transaction: Transaction) => Promise<ScriptAnswer>
   readonly isMoving: (slot: number) => boolean
   /** The smallest part that any limit of the rule's row had left; 1 if nobody knows. */
@@ -52,14 +52,14 @@ export class ClusterDecider {
   }
 
   decide(transaction: Transaction): Promise<Answer> {
-    const { addresses, ofOneSlot, isMoving } = this.#parts
+    const { addresses, decideInSlot, isMoving } = this.#parts
     const parts = this.#partsOf(transaction)
     const idempotency = transaction.dryRun ? null : transaction.idempotency
     const [{ slot }] = parts as [SlotPart]
     // The keys of a slot on the move may be in two places: the record is asked for by itself then.
     const isWithRecord =
       idempotency === null || (slot === addresses.slotOfRecord(idempotency) && !isMoving(slot))
-    if (parts.length === 1 && isWithRecord) return ofOneSlot(transaction, slot)
+    if (parts.length === 1 && isWithRecord) return decideInSlot(transaction, slot)
     return idempotency === null
       ? this.#decideBySlot(transaction, parts)
       : this.#decideOnce(transaction, parts)
@@ -90,8 +90,8 @@ export class ClusterDecider {
     const key = addresses.recordKey(idempotency)
     const askRecord = this.#recordOf(transaction, key)
     const replayIn = ({ letter, record }: ScriptAnswer): Answer | null => {
-      if (letter === CONFLICT) throw new IdempotencyConflict()
-      if (letter === IN_PROGRESS) throw new IdempotencyInProgress()
+      if (letter === LETTER_CONFLICT) throw new IdempotencyConflict()
+      if (letter === LETTER_IN_PROGRESS) throw new IdempotencyInProgress()
       return record === null ? null : records.replay(key, idempotency, record)
     }
     const known = replayIn(await askRecord(CLAIM, 2 * deadlineMs, ''))
@@ -147,7 +147,7 @@ interface SlotPart {
 
 interface Slots {
   /** Takes from the rows of one slot, or from none; rejects with a StoreFailure. */
-  readonly ask: (part: Transaction) => Promise<Answer>
+  readonly askPart: (part: Transaction) => Promise<Answer>
   /** Not waited for. */
   readonly giveBack: (answer: Answer) => void
 }
@@ -171,14 +171,14 @@ async function combineSlotAnswers(
       const count = transaction.rules[rule]!.limits.length
       whole.copyLimits(whole.firstOf(rule), part, part.firstOf(i), count)
     }
-    if (!allowed) untakeAll(part, rules, whole)
+    if (!allowed) showUntaken(part, rules, whole)
   }
   if (!allowed) giveBack(slots, answers)
   return whole
 }
 
 async function allAtOnce(slots: Slots, partsToAsk: readonly Transaction[]): Promise<Answer[]> {
-  const settled = await Promise.allSettled(partsToAsk.map((part) => slots.ask(part)))
+  const settled = await Promise.allSettled(partsToAsk.map((part) => slots.askPart(part)))
   const answers = settled.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   const failed = settled.find((result) => result.status === 'rejected')
   if (failed === undefined) return answers
@@ -192,7 +192,7 @@ async function oneByOne(slots: Slots, partsToAsk: readonly Transaction[]): Promi
   try {
     for (const part of partsToAsk) {
       const isDenied = answers.some(({ allowed }) => !allowed)
-      answers.push(await slots.ask(isDenied ? withParts(part, { dryRun: true }) : part))
+      answers.push(await slots.askPart(isDenied ? withParts(part, { dryRun: true }) : part))
     }
   } catch (failure) {
     giveBack(slots, answers)
@@ -208,7 +208,7 @@ function giveBack(slots: Slots, answers: readonly Answer[]): void {
 }
 
 /** The whole is denied: what a part took is shown as if it had not been taken. */
-function untakeAll(part: Answer, rules: readonly number[], whole: Answer): void {
+function showUntaken(part: Answer, rules: readonly number[], whole: Answer): void {
   if (part.transaction.dryRun) return
   for (const one of part.each()) {
     // An id that was held before was only renewed.

@@ -16,19 +16,19 @@ import { describeTransaction, fingerprintOf, type Records } from './records.js'
 import type { RuleLayout } from './rule-layout.js'
 import { MOST_IN_A_CALL, ScriptOperation } from './script-operation.js'
 import {
-  ALLOWED,
   type ArgumentWriter,
-  CONFLICT,
   DECIDE,
-  DENIED,
-  IN_PROGRESS,
+  LETTER_ALLOWED,
+  LETTER_CONFLICT,
+  LETTER_DENIED,
+  LETTER_IN_PROGRESS,
+  LETTER_NOTHING,
+  LETTER_NUMBERS,
+  LETTER_OTHER_BOUNDS,
+  LETTER_REPLAYED,
+  LETTER_SUMS,
   LOOK,
-  NOTHING,
-  NUMBERS,
-  OTHER_BOUNDS,
-  REPLAYED,
   type ScriptReply,
-  SUMS,
 } from './script-protocol.js'
 
 /** What every decision operation needs of its store. */
@@ -101,7 +101,7 @@ export class DecideOperation extends ScriptOperation {
       this.pushRow(keys, addresses.rowKey(rules[i]!.family, values[i]!), this.layouts[i]!)
   }
 
-  override get simpleRule(): RuleLayout | null {
+  override get simpleLayout(): RuleLayout | null {
     const { cost, costs, dryRun, holdId } = this.#transaction
     if (this.layouts.length > 1 || cost !== 1 || costs !== null || dryRun) return null
     return holdId === '' && this.#recordKey === null ? this.layouts[0]! : null
@@ -130,18 +130,18 @@ export class DecideOperation extends ScriptOperation {
 
   read(reply: ScriptReply): boolean {
     const letter = reply.letter()
-    if (letter === ALLOWED || letter === DENIED) {
-      const answer = this.#answer(reply, letter === ALLOWED)
+    if (letter === LETTER_ALLOWED || letter === LETTER_DENIED) {
+      const answer = this.#answer(reply, letter === LETTER_ALLOWED)
       if (this.#recordKey !== null && answer.allowed)
         this.#needs.records.noteOwn(this.#recordKey, answer)
       this.#settle(answer)
       return true
     }
     reply.skip(this.layouts.map(({ limits }) => 1 + VERDICT_WIDTH * limits.length))
-    if (letter === OTHER_BOUNDS) return false
-    if (letter === REPLAYED) this.#settle(this.#replay(reply.record()))
-    else if (letter === CONFLICT) this.#refuse(new IdempotencyConflict())
-    else if (letter === IN_PROGRESS) this.#refuse(new IdempotencyInProgress())
+    if (letter === LETTER_OTHER_BOUNDS) return false
+    if (letter === LETTER_REPLAYED) this.#settle(this.#replay(reply.record()))
+    else if (letter === LETTER_CONFLICT) this.#refuse(new IdempotencyConflict())
+    else if (letter === LETTER_IN_PROGRESS) this.#refuse(new IdempotencyInProgress())
     else this.fail(new StoreFailure('store_refused', 'not_done'))
     return true
   }
@@ -168,8 +168,8 @@ export class DecideOperation extends ScriptOperation {
 
   override askRowByRow(): boolean {
     const rowByRow = this.#rare?.rowByRow
-    const isOneKey = this.layouts.length === 1 && this.#recordKey === null
-    if (isOneKey || rowByRow === undefined) return false
+    const isOneRow = this.layouts.length === 1 && this.#recordKey === null
+    if (isOneRow || rowByRow === undefined) return false
     this.isOver = true
     rowByRow(this.#transaction, this.#callbacks)
     return true
@@ -188,13 +188,13 @@ export class DecideOperation extends ScriptOperation {
       const cost = costOf(transaction, i)
       const width = VERDICT_WIDTH * layout.limits.length
       let taken = 0
-      if (letter === NUMBERS) {
+      if (letter === LETTER_NUMBERS) {
         taken = reply.number()
         reply.numbers(width, numbers, at)
       } else {
         taken = this.#compute(i, letter, reply, answer, at)
-        if (letter !== NOTHING) reply.textAt += layout.sumsAt
-        if (letter === SUMS) reply.textAt += 8 * layout.limits.length
+        if (letter !== LETTER_NOTHING) reply.textAt += layout.sumsAt
+        if (letter === LETTER_SUMS) reply.textAt += 8 * layout.limits.length
       }
       this.#needs.lastSeen.record(answer, i, limit, taken, takes ? cost : 0)
       at += width
@@ -210,7 +210,7 @@ export class DecideOperation extends ScriptOperation {
     const { numbers: out, allowed } = answer
     const cost = costOf(this.#transaction, i)
     const takes = allowed && !this.#transaction.dryRun
-    const isThere = letter !== NOTHING
+    const isThere = letter !== LETTER_NOTHING
     let o = from
     let taken = 0
     for (let j = 0; j < limits.length; j++) {
@@ -222,7 +222,7 @@ export class DecideOperation extends ScriptOperation {
       out[o + GIVEN_BACK] = 0
       if (takes && out[o + STATUS] === YES) {
         noteTake(cost, out, o)
-        if (letter === SUMS) out[o + GIVEN_BACK] = texts.readDoubleLE(row + sumsAt + 8 * j)
+        if (letter === LETTER_SUMS) out[o + GIVEN_BACK] = texts.readDoubleLE(row + sumsAt + 8 * j)
         taken = cost
       }
       o += VERDICT_WIDTH

@@ -6,7 +6,7 @@ import type { RuleSet } from '../../rules/rule-set.js'
 import type { Idempotency } from '../transaction.js'
 import { RuleLayout } from './rule-layout.js'
 
-/** Everything but the printable ASCII that means nothing here. */
+/** Escaped: everything but printable ASCII, and of that the space and % { | }. */
 const UNSAFE = /[^!-$&-z~]/
 const EVERY_UNSAFE = /[^!-$&-z~]/g
 
@@ -47,8 +47,8 @@ export class Keys {
   }
 
   /** Who shares the counters of a namespace. */
-  instances(namespace: string): string {
-    return `${this.#prefix}:{${namespace}}:instances`
+  instances(tag: string): string {
+    return `${this.#prefix}:{${tag}}:instances`
   }
 }
 

@@ -10,11 +10,11 @@ import type { Addresses } from './keys.js'
 import type { RuleLayout } from './rule-layout.js'
 import { ScriptOperation } from './script-operation.js'
 import {
-  ALLOWED,
   type ArgumentWriter,
   LEASE,
   LEASE_REPLY_WIDTH,
-  OTHER_BOUNDS,
+  LETTER_ALLOWED,
+  LETTER_OTHER_BOUNDS,
   REPORT_WIDTH,
   type ScriptReply,
 } from './script-protocol.js'
@@ -62,9 +62,9 @@ export class LeaseOperation extends ScriptOperation {
 
   read(reply: ScriptReply): boolean {
     const letter = reply.letter()
-    if (letter !== ALLOWED) {
+    if (letter !== LETTER_ALLOWED) {
       reply.skip([0])
-      if (letter === OTHER_BOUNDS) return false
+      if (letter === LETTER_OTHER_BOUNDS) return false
       this.fail(new StoreFailure('store_refused', 'not_done'))
       return true
     }
@@ -86,7 +86,7 @@ export class LeaseOperation extends ScriptOperation {
     reply.numbers(VERDICT_WIDTH * rule.limits.length, answer.numbers, FIRST_VERDICT)
     this.#lastSeen.record(answer, 0, 0, taken, granted)
     const lease = { rule, value, grantedAt: now, endsAt, period, birth, run }
-    // Too late, the lease ends unspent: its taker was told that it was not granted.
+    // Too late: its taker was told that it failed. What was granted counts as spent when the lease ends.
     if (this.isOver) return true
     this.isOver = true
     this.#answered({ granted, lease, out, answer })

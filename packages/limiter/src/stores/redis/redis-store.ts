@@ -120,8 +120,8 @@ export class RedisStore implements RemoteStore {
       addresses,
       deadlineMs: timers.deadlineMs,
       records: this.#records,
-      ofOneSlot: (transaction, slot) => this.#askSlot(transaction, slot, ifMoving),
-      ask: (transaction) => {
+      decideInSlot: (transaction, slot) => this.#askSlot(transaction, slot, ifMoving),
+      askPart: (transaction) => {
         const slot = addresses.slotOfRow(transaction.rules[0]!.family, transaction.values[0]!)
         return this.#askSlot(transaction, slot, ifLate)
       },
@@ -139,7 +139,7 @@ export class RedisStore implements RemoteStore {
   #giveBack(answer: Answer): void {
     if (!answer.allowed || answer.transaction.dryRun) return
     void this.change(givingBack(answer), this.#soon(answer.transaction.now))
-    // Until it arrives others are denied what is on its way back.
+    // Sent now, not at the end of the turn: until it arrives others may be denied what comes back.
     this.#queue.flush()
   }
 

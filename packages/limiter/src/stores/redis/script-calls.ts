@@ -18,7 +18,7 @@ const SHA = createHash('sha1').update(SCRIPT).digest('hex')
 
 /** Milliseconds before what did not run is sent once more. */
 const PAUSE_MS = 25
-/** Milliseconds before a node that is being connected to is tried; and for how long a beat does so. */
+/** Milliseconds before a node that is still being connected to is tried again, and for how long a beat goes on trying. */
 const CONNECTING_PAUSE_MS = 5
 const LONGEST_CONNECTING_MS = 100
 
@@ -52,7 +52,7 @@ export interface Batch {
 
 export class ScriptCalls {
   readonly #parts: CallParts
-  /** So many were run since the start. */
+  /** Calls since the start; further attempts are not counted. */
   count = 0
   hear: HearCalls = { started() {}, ended() {} }
 

@@ -33,7 +33,7 @@ export abstract class ScriptOperation {
 
   abstract write(out: ArgumentWriter): void
 
-  /** Reads what is said of it, which is next; false if it is to be asked again with other calendar bounds. */
+  /** Reads its part of the reply, which is next. False: it must be asked again with other calendar bounds. */
   abstract read(reply: ScriptReply): boolean
 
   fail(failure: StoreFailure): void {
@@ -60,7 +60,7 @@ export abstract class ScriptOperation {
   }
 
   /** Its rule, if it takes one token of it and asks for nothing else; most do. */
-  get simpleRule(): RuleLayout | null {
+  get simpleLayout(): RuleLayout | null {
     return null
   }
 

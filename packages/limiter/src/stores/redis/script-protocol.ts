@@ -7,7 +7,7 @@ import type { Reply } from './redis-client.js'
 import type { RuleLayout } from './rule-layout.js'
 import type { ScriptOperation } from './script-operation.js'
 
-/** A transaction; the same, taking nothing. */
+/** A transaction; a dry run of it. */
 export const DECIDE = 0
 export const LOOK = 1
 export const LEASE = 2
@@ -32,22 +32,22 @@ export const BEAT = 14
 export const HEAD = 5
 /** Numbers of a report of a lease. */
 export const REPORT_WIDTH = 6
-/** Numbers of a change of one limit: its place from 1 on, the amount, of refunds what is known of the take, and one that is unused. */
+/** Numbers of a change of one limit: its place from 1 on, the amount, of refunds what is known of the take, and one that is unused, because numbers go in pairs. */
 export const ITEM_WIDTH = 8
 /** Numbers of a lease's answer before its verdicts. */
 export const LEASE_REPLY_WIDTH = 7
 
-/** Letters of the reply: of an operation (1 also: done), then of a row. */
-export const ALLOWED = 0x31 // 1
-export const DENIED = 0x30 // 0
-export const OTHER_BOUNDS = 0x62 // b
-export const REPLAYED = 0x72 // r
-export const CONFLICT = 0x63 // c
-export const IN_PROGRESS = 0x70 // p
-export const OTHER_KIND = 0x78 // x
-export const NUMBERS = 0x76 // v
-export const SUMS = 0x73 // s
-export const NOTHING = 0x2d // -
+/** Letters of the reply: of an operation (1: allowed or done; x: it failed, for example because its key is of another type), then of a row. */
+export const LETTER_ALLOWED = 0x31 // 1
+export const LETTER_DENIED = 0x30 // 0
+export const LETTER_OTHER_BOUNDS = 0x62 // b
+export const LETTER_REPLAYED = 0x72 // r
+export const LETTER_CONFLICT = 0x63 // c
+export const LETTER_IN_PROGRESS = 0x70 // p
+export const LETTER_FAILED = 0x78 // x
+export const LETTER_NUMBERS = 0x76 // v
+export const LETTER_SUMS = 0x73 // s
+export const LETTER_NOTHING = 0x2d // -
 
 export interface Arguments {
   readonly keys: string[]
@@ -63,7 +63,7 @@ export function argumentsOf(
   const keys: string[] = []
   for (const operation of operations) operation.pushKeys(keys)
   const [first] = operations as [ScriptOperation]
-  const layout = first.simpleRule
+  const layout = first.simpleLayout
   if (scriptTime === 0 && layout !== null && areTheSame(operations))
     return { keys, args: [plainStream(operations.length), packed(layout), layout.names] }
   const writer = new ArgumentWriter(scriptTime)
@@ -184,7 +184,7 @@ export class ScriptReply {
 
   /** Passes over what is said of some rows, each of so many numbers if any. */
   skip(widths: readonly number[]): void {
-    for (const width of widths) if (this.letter() === NUMBERS) this.textAt += 8 * width
+    for (const width of widths) if (this.letter() === LETTER_NUMBERS) this.textAt += 8 * width
   }
 
   record(): Buffer {

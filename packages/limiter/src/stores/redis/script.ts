@@ -210,7 +210,7 @@ return now + min(ceil((time - now) * limit.slowdown), 3162240000000000)
 end
 local usedKeys = 0
 local texts, letters, records = {}, {}, {}
-local size, said = 0, 0
+local textCount, letterCount = 0, 0
 local function wide()
 local tat = {0.5, 0.5}
 local rolled = {0.5, 0.5, 0.5}
@@ -1188,27 +1188,27 @@ local limit = rule.limits[j]
 if limit.kind == 3 then limit.lead = leased and leadOf(limit.window) or 0 end
 end
 end
-local function settleExtra(extra, w)
-if not extra.amount then return end
-local numbers = extra.numbers
-local row = { numbers[1], extra.count == 2 and numbers[2] or 0, extra.amount, w.last }
-settleLeases(row, 0, limitNumbers(0, extra.amount, extra.window, 1, false), w.lease, now)
+local function settleOther(other, w)
+if not other.amount then return end
+local numbers = other.numbers
+local row = { numbers[1], other.count == 2 and numbers[2] or 0, other.amount, w.last }
+settleLeases(row, 0, limitNumbers(0, other.amount, other.window, 1, false), w.lease, now)
 numbers[1] = row[1]
-if extra.count == 2 then numbers[2] = row[2] end
+if other.count == 2 then numbers[2] = row[2] end
 end
-local function keptOf(extras)
+local function keptOf(otherColumns)
 local kept = {}
-for _, extra in ipairs(extras) do
-local first, second = extra.numbers[1], extra.numbers[2]
-extra.empty = extra.amount and first + 1 or max(first, second) + 2 * extra.window
-if extra.empty + 60000000 > now then kept[#kept + 1] = extra end
+for _, other in ipairs(otherColumns) do
+local first, second = other.numbers[1], other.numbers[2]
+other.empty = other.amount and first + 1 or max(first, second) + 2 * other.window
+if other.empty + 60000000 > now then kept[#kept + 1] = other end
 end
 return kept
 end
 local function open(rule, value)
-local row, sums, extras, names, index = {}, {}, {}, {}, {}
+local row, sums, otherColumns, names, index = {}, {}, {}, {}, {}
 local w = {
-row = row, sums = sums, extras = extras, names = names, expires = 0, birth = now, last = 0, taken = 0,
+row = row, sums = sums, otherColumns = otherColumns, names = names, expires = 0, birth = now, last = 0, taken = 0,
 }
 for i = 1, rule.width do row[i] = 0 end
 for name in gmatch(sub(rule.names, 2, -2), '[^,]+') do
@@ -1243,7 +1243,7 @@ if count == 1 then row[at + 2] = 0 end
 row[at + 3] = numbers[1] == 0 and 0 or amount
 end
 elseif count > 0 then
-extras[#extras + 1] =
+otherColumns[#otherColumns + 1] =
 { name = name, amount = amount, window = window, count = count, numbers = numbers, sum = 0, place = #places + 1 }
 end
 places[#places + 1] = j or 0
@@ -1252,7 +1252,7 @@ local mark = sub(value, length + 1, length + 1)
 if mark ~= '-' then
 local all = { read('<' .. rep('d', #places), value, p) }
 for i = 1, #places do if places[i] > 0 then sums[places[i]] = all[i] end end
-for _, extra in ipairs(extras) do extra.sum = all[extra.place] end
+for _, other in ipairs(otherColumns) do other.sum = all[other.place] end
 if mark == 'L' then w.lease = { read('<ddd', value, all[#places + 1]) } end
 end
 setLead(rule, w.lease)
@@ -1263,10 +1263,10 @@ if rule.limits[j].kind == 0 then row[rule.limits[j].at + 4] = w.last end
 end
 if w.lease then
 for j = 1, rule.count do settleLeases(row, rule.limits[j].at, rule.limits[j], w.lease, now) end
-for _, extra in ipairs(extras) do settleExtra(extra, w) end
+for _, other in ipairs(otherColumns) do settleOther(other, w) end
 rollLeases(w.lease, now)
 end
-w.extras = keptOf(extras)
+w.otherColumns = keptOf(otherColumns)
 return w
 end
 local function goesAt(rule, w, sides)
@@ -1277,7 +1277,7 @@ local empty = emptyAt(w.row, limit.at, limit, sides[j])
 if limit.slowdown > 1 and empty > now then empty = slower(empty, limit) end
 if empty > last then last = empty end
 end
-for _, extra in ipairs(w.extras) do if extra.empty > last then last = extra.empty end end
+for _, other in ipairs(w.otherColumns) do if other.empty > last then last = other.empty end end
 return last
 end
 local function save(rule, key, w, sides)
@@ -1302,10 +1302,10 @@ for i = 1, widthOf(limit.kind) do put(w.row[at + i]) end
 end
 sums[j] = w.sums[j]
 end
-for _, extra in ipairs(w.extras) do
-names[#names + 1], sums[#sums + 1] = extra.name, extra.sum
-if sub(extra.name, 1, 1) == 'e' then hasLog = true end
-for i = 1, extra.count do put(extra.numbers[i]) end
+for _, other in ipairs(w.otherColumns) do
+names[#names + 1], sums[#sums + 1] = other.name, other.sum
+if sub(other.name, 1, 1) == 'e' then hasLog = true end
+for i = 1, other.count do put(other.numbers[i]) end
 end
 for j = 1, #sums do if sums[j] > 0 then mark = 'R' end end
 if w.lease and (hasLog or leasedOut(w.lease) > 0) then mark = 'L' end
@@ -1419,16 +1419,16 @@ end
 end
 return sides
 end
-local function restartExtras(extras, written)
+local function restartOthers(otherColumns, written)
 local kept = {}
-for _, extra in ipairs(extras) do
-local numbers, time = extra.numbers, extra.numbers[1]
-if extra.amount then
+for _, other in ipairs(otherColumns) do
+local numbers, time = other.numbers, other.numbers[1]
+if other.amount then
 numbers[1], time = max(now, numbers[1] - (written - now)), 0
-elseif sub(extra.name, 1, 1) == 'e' then
+elseif sub(other.name, 1, 1) == 'e' then
 time = numbers[2]
 end
-if time <= now + 60000000 then kept[#kept + 1] = extra end
+if time <= now + 60000000 then kept[#kept + 1] = other end
 end
 return kept
 end
@@ -1446,7 +1446,7 @@ local limit = rule.limits[j]
 restart(w.row, limit.at, limit, now, sides[j])
 w.sums[j] = w.sums[j] + 4000000000
 end
-if w.found then w.extras = restartExtras(w.extras, w.written) end
+if w.found then w.otherColumns = restartOthers(w.otherColumns, w.written) end
 w.birth, w.last, w.written = now, now, now
 if w.lease then carryLeases(w.lease, now) end
 if w.found then save(rule, rowKey, w, sides) end
@@ -1978,7 +1978,7 @@ used = used + ifChanged(w, limit, function() return reset(w.row, limit.at, limit
 keepLeased(w, limit, sides[j])
 w.sums[j] = w.sums[j] + 4000000000
 end
-w.extras = {}
+w.otherColumns = {}
 return used
 end
 local function renewRow(rule, sides, id)
@@ -2015,18 +2015,18 @@ if used > 0 then w.last = max(w.last, now) end
 if w.found then save(rule, rowKey, w, sides) end
 return { used > 0 and 1 or 0 }
 end
-local said, dirty = {}, false
+local changed, dirty = {}, false
 for i = 1, items do
 local item = at + 2 + 8 * (i - 1)
 local limit = rule.limits[stream[item]]
-said[i] = ifChanged(w, limit, function() return changeLimit(code, w, sides, limit, item) end)
-if said[i] > 0 then dirty = true end
+changed[i] = ifChanged(w, limit, function() return changeLimit(code, w, sides, limit, item) end)
+if changed[i] > 0 then dirty = true end
 end
 if dirty then
 w.last = max(w.last, now)
 save(rule, rowKey, w, sides)
 end
-return said
+return changed
 end
 local function create(name, kind, blank)
 if call('EXISTS', name) == 1 then return end
@@ -2063,13 +2063,13 @@ if code < 10 then numbers = changeRow(code, at, text, items)
 elseif code == 14 then numbers = { beat(key, ARGV[text]) }
 elseif code == 10 then create(key, ARGV[text], ARGV[text + 1])
 else letter = changeRecord(code, key, text) end
-texts[size + 1] = pack('<' .. rep('d', #numbers), unpack(numbers))
-letters[said + 1], letters[said + 2] = letter, #numbers > 0 and 'v' or '-'
+texts[textCount + 1] = pack('<' .. rep('d', #numbers), unpack(numbers))
+letters[letterCount + 1], letters[letterCount + 2] = letter, #numbers > 0 and 'v' or '-'
 end
 end
-local out, opened, sidesAt, keysAt = {}, {}, {}, {}
+local out, opened, sidesOfRow, keysAt = {}, {}, {}, {}
 local function takeAll(i, rule, cost, hold, o)
-local w, sides, taken = opened[i], sidesAt[i], false
+local w, sides, taken = opened[i], sidesOfRow[i], false
 for j = 1, rule.count do
 local at = o + (j - 1) * 7
 if out[at + 1] == 0 then
@@ -2086,7 +2086,7 @@ w.taken = w.taken + cost
 save(rule, KEYS[keysAt[i]], w, sides)
 end
 local function keepLonger(i, rule)
-local w, sides = opened[i], sidesAt[i]
+local w, sides = opened[i], sidesOfRow[i]
 if not w.found then return end
 for j = 1, rule.count do
 local limit, amount = rule.limits[j], w.row[rule.limits[j].at + 3]
@@ -2106,7 +2106,7 @@ keysAt[i] = usedKeys
 local w = open(rule, call('GET', KEYS[usedKeys]))
 local sides = sidesOf(rule, w)
 restartIfAhead(rule, w, sides, KEYS[keysAt[i]])
-opened[i], sidesAt[i] = w, sides
+opened[i], sidesOfRow[i] = w, sides
 for j = 1, rule.count do
 local limit = rule.limits[j]
 for p = 2, 7 do out[o + p] = 0 end
@@ -2131,11 +2131,11 @@ else
 keepLonger(i, rule)
 end
 local width = rule.count * 7
-texts[size + i] = pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
-letters[said + 1 + i] = 'v'
+texts[textCount + i] = pack('<d' .. rep('d', width), opened[i].taken, unpack(out, o + 1, o + width))
+letters[letterCount + 1 + i] = 'v'
 o = o + width
 end
-letters[said + 1] = other and 'b' or allowed and '1' or '0'
+letters[letterCount + 1] = other and 'b' or allowed and '1' or '0'
 end
 local run
 local function runOfServer()
@@ -2173,7 +2173,7 @@ restartIfAhead(rule, w, sides, rowKey)
 for j = 1, rule.count do
 decide(w.row, rule.limits[j].at, rule.limits[j], 1, now, out, 0, sides[j], '')
 if out[1] == 3 then
-texts[size + 1], letters[said + 1], letters[said + 2] = '', 'b', '-'
+texts[textCount + 1], letters[letterCount + 1], letters[letterCount + 2] = '', 'b', '-'
 return
 end
 end
@@ -2208,26 +2208,26 @@ w.last = max(w.last, now)
 save(rule, rowKey, w, sides)
 end
 local period = w.lease[1]
-texts[size + 1] = pack('<' .. rep('d', 7 + rule.count * 7), n, period, w.birth,
+texts[textCount + 1] = pack('<' .. rep('d', 7 + rule.count * 7), n, period, w.birth,
 server, ends, leasedOut(w.lease), w.taken, unpack(out, 1, rule.count * 7))
-letters[said + 1], letters[said + 2] = '1', 'v'
+letters[letterCount + 1], letters[letterCount + 2] = '1', 'v'
 end
-local function decideOnce(at, n, hold, once)
+local function decideOnce(at, n, hold, textsAt)
 usedKeys = usedKeys + 1
-local record, fingerprint, description = KEYS[usedKeys], ARGV[once], ARGV[once + 1]
+local record, fingerprint, description = KEYS[usedKeys], ARGV[textsAt], ARGV[textsAt + 1]
 local known = recordOf(record)
 if known then
 for i = 1, n do
-texts[size + i], letters[said + 1 + i] = '', '-'
+texts[textCount + i], letters[letterCount + 1 + i] = '', '-'
 usedKeys = usedKeys + 1
 sidesOf(rules[stream[at + 2 * (i - 1)]], { row = {} })
 end
-letters[said + 1] = letterOf(known, fingerprint)
+letters[letterCount + 1] = letterOf(known, fingerprint)
 return
 end
 decideWide(at, n, false, hold)
-if letters[said + 1] == '1' then
-local answer = table.concat(texts, '', size + 1, size + n)
+if letters[letterCount + 1] == '1' then
+local answer = table.concat(texts, '', textCount + 1, textCount + n)
 local value = pack('<d', now + 300000000) .. fingerprint .. pack('<dI4', now, #description) .. description .. answer
 call('SET', record, value, 'PX', 300000000 / 1000)
 end
@@ -2244,10 +2244,10 @@ changing = changing or change()
 changing(code, at, one, two)
 end
 end
-local out, fractions, opened, sumsAt = {}, {}, {}, {}
+local out, fractions, opened, sumsText = {}, {}, {}, {}
 local slow
 local function saveTats(i, rule, rowKey, cost, o)
-local numbers, sums, goes = opened[i], sumsAt[i], 0
+local numbers, sums, goes = opened[i], sumsText[i], 0
 for j = 1, rule.count do
 local t = out[o + j]
 if t >= 0 then
@@ -2283,18 +2283,18 @@ local value, length, numbers = call('GET', KEYS[usedKeys]), rule.length, nil
 if not value then
 numbers = { 0, now, 0, 0 }
 for p = 4 + 1, rule.last do numbers[p] = 0 end
-value, sumsAt[i] = '', false
+value, sumsText[i] = '', false
 elseif sub(value, 1, length) == rule.names and rule.sizes[#value] then
 numbers = { read(rule.tats, value, length + 2) }
-sumsAt[i] = sub(value, length + 2 + 8 * rule.last)
+sumsText[i] = sub(value, length + 2 + 8 * rule.last)
 else
 usedKeys = first
 return false
 end
 if numbers[3] > now + 60000000 then usedKeys = first return false end
 opened[i] = numbers
-texts[size + i] = value
-letters[said + 1 + i] = not sumsAt[i] and '-' or sumsAt[i] == '' and 'n' or 's'
+texts[textCount + i] = value
+letters[letterCount + 1 + i] = not sumsText[i] and '-' or sumsText[i] == '' and 'n' or 's'
 local limits = rule.limits
 for j = 1, rule.count do
 local limit, next = limits[j], -1
@@ -2318,44 +2318,44 @@ saveTats(i, rule, KEYS[first + i], stream[pair + 1], o)
 o, pair = o + rule.count, pair + 2
 end
 end
-letters[said + 1] = allowed and '1' or '0'
-size, said = size + n, said + 1 + n
+letters[letterCount + 1] = allowed and '1' or '0'
+textCount, letterCount = textCount + n, letterCount + 1 + n
 return true
 end
-local function run(code, at, count, first, second)
-if code <= 1 and second == 0 and decidePlain(at, count, code == 1) then return end
+local function run(code, at, n, one, two)
+if code <= 1 and two == 0 and decidePlain(at, n, code == 1) then return end
 slow = slow or wide()
-slow(code, at, count, first, second)
-local rows = code > 1 and 1 or count
-size, said = size + rows, said + 1 + rows
+slow(code, at, n, one, two)
+local rows = code > 1 and 1 or n
+textCount, letterCount = textCount + rows, letterCount + 1 + rows
 end
-local function failOperation(at, rows, hasRecord, first, problem)
+local function failOperation(at, rows, hasRecord, keysBefore, problem)
 local text = type(problem) == 'table' and problem.err or tostring(problem)
 for _, refusal in ipairs({ 'OOM', 'READONLY', 'MISCONF', 'NOREPLICAS', 'MASTERDOWN', 'CLUSTERDOWN', 'non local key' }) do
 if string.find(text, refusal, 1, true) then error(problem) end
 end
-usedKeys = hasRecord and first + 1 or first
-letters[said + 1] = 'x'
+usedKeys = hasRecord and keysBefore + 1 or keysBefore
+letters[letterCount + 1] = 'x'
 for i = 1, rows do
 local rule = rules[stream[at + 2 * (i - 1)]]
 usedKeys = usedKeys + 1
 for j = 1, rule and rule.count or 0 do
 if rule.limits[j].kind >= 3 then usedKeys = usedKeys + 1 end
 end
-texts[size + i], letters[said + 1 + i] = '', '-'
+texts[textCount + i], letters[letterCount + 1 + i] = '', '-'
 end
-size, said = size + rows, said + 1 + rows
+textCount, letterCount = textCount + rows, letterCount + 1 + rows
 end
 local at = 3
 while at <= streamEnd do
 local times, code, one, two, n = unpack(stream, at, at + 5 - 1)
 at = at + 5
 for _ = 1, times do
-local first = usedKeys
+local keysBefore = usedKeys
 local done, problem = pcall(run, code, at, n, one, two)
 if not done then
 local isTransaction = code <= 1
-failOperation(at, isTransaction and n or 1, isTransaction and two > 0, first, problem)
+failOperation(at, isTransaction and n or 1, isTransaction and two > 0, keysBefore, problem)
 end
 end
 at = at + 2 * n

@@ -123,7 +123,7 @@ export class RowLevels {
     return this.#numbers[shard * this.#width + DENIED_UNTIL]!
   }
 
-  /** When a shard said that it would admit so much by now; 0 where it did not. */
+  /** When the shard was last seen, if it promised then to admit so much by now; else 0. */
   saidReadyAt(shard: number, cost: number, now: number): number {
     const row = shard * this.#width
     const until = this.#numbers[row + DENIED_UNTIL]!

@@ -48,11 +48,11 @@ export function wholeOf(transaction: Transaction): Transaction {
   return withParts(transaction, { rules: transaction.rules.map((rule) => rule.whole ?? rule) })
 }
 
-/** What is left is this shard's, and what the others should have. What shards owe is used besides. */
+/** `remaining` is what this shard has left and the others should have. What shards owe is added to what is used. */
 function sumUp({ rule, levels, shard, tried, first, cost }: ShardChoice, answer: Answer): void {
   const now = answer.decidedAt
-  // Of those that were asked just now: what others have taken since is not known of the rest.
-  // A shard that has allowed another request since counts as not denying, and has no time.
+  // The retry is the earliest that a shard asked just now has named: the others are known too little. A shard that has
+  // allowed another request since names none.
   const named = tried.map((each) => levels.deniedUntil(each)).filter((until) => until > now)
   const earliest = Math.min(...named)
   for (const [j, { numbers }] of rule.whole.limits.entries()) {
@@ -143,7 +143,7 @@ function addUp(answer: Answer, { rule, first, cost }: ShardChoice, shards: reado
   }
 }
 
-/** When a shard admits what it was asked; the first for one that would now. */
+/** When a shard would admit it; 0 if it would now. */
 function goAt(shard: Answer): number {
   let latest = 0
   for (let limit = 0; limit < shard.size; limit++) {

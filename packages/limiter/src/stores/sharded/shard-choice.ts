@@ -88,7 +88,7 @@ export class ShardChooser {
     return deniers.size > 0 ? null : moved
   }
 
-  /** Of those that were not tried the one that said last that it would have room by now, else the fullest; -1 if none should have. */
+  /** A shard that was not tried: the one that said most recently that it would have room by now, else the fullest; -1 if none should have room. */
   #next({ rule, levels, cost, tried }: ShardChoice, asked: number): number {
     const now = this.#storeTime(asked)
     let [next, latest, most] = [-1, 0, cost]

@@ -22,7 +22,7 @@ import { hasShards, type ShardedRule, ShardRules } from './sharded-rule.js'
 const MOST_MORE = 2
 
 export interface ShardedStoreOptions {
-  /** They wait for a transaction's deadline, however many shards it asks. */
+  /** They end a transaction at its deadline, however many shards it asks. */
   readonly timers: Timers
   readonly random?: Random
   /** The store's time at this instance's time, as far as is known; the same unless given. */
@@ -65,7 +65,7 @@ export class ShardedStore implements LeasingStore {
       const others = this.#chooser.elsewhere(choices, answer, transaction.now)
       if (others === null) break
       const next = await this.#askInTime(transaction, others)
-      // Not in time, or not at all: the no that there is stands.
+      // Without an answer in time, or with a no by failure mode, the first no stands.
       if (next === null || (next.isDegraded && !next.allowed)) break
       choices = others
       answer = next
