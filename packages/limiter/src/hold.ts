@@ -20,6 +20,8 @@ interface Keeper {
   release(ticket: HoldTicket): Promise<boolean>
 }
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 export class HoldRecord extends FullDecisionRecord {
   private readonly keeper: Keeper
   private ticket: HoldTicket | null
@@ -50,27 +52,41 @@ export class HoldRecord extends FullDecisionRecord {
     return this.loss.signal.aborted
   }
 
-  /** A third of its life, so that two renewals may fail. The timer keeps no process alive. */
+  /** Less than a third of its life, so that two renewals may fail and a third one still has time. */
   private schedule(): void {
-    if (this.ticket === null) return
+    if (this.ticket !== null) this.wait(0.3 * this.lifeMs, () => void this.renewOnce())
+  }
+
+  /** Calls once, after so many milliseconds or when the hold ends. The timer keeps no process alive. */
+  private wait(ms: number, call: () => void): void {
     const left = Math.max(0, this.heldUntil - performance.now())
-    this.timer = setTimeout(
-      () => void this.renewOnce(),
-      Math.min(this.ticket.timeoutMs / 3, left, 2 ** 31 - 1),
-    )
+    clearTimeout(this.timer)
+    this.timer = setTimeout(call, Math.min(ms, left, LONGEST_TIMER_MS))
     this.timer.unref()
   }
 
   private async renewOnce(): Promise<void> {
     if (this.ticket === null) return
     const askedAt = performance.now()
-    const expiry = await this.keeper.renew(this.ticket)
+    const renewing = this.keeper.renew(this.ticket)
+    // The answer may come later than the hold ends.
+    this.awaitEnd()
+    const expiry = await renewing
     if (this.ticket === null) return
     if (typeof expiry === 'number' && expiry > 0) this.heldUntil = askedAt + this.lifeMs
-    if (expiry === 0 || performance.now() >= this.heldUntil) {
-      this.ticket = null
-      this.loss.abort(new Error('the hold was lost: it was not renewed before its time-out'))
-    } else this.schedule()
+    if (expiry === 0 || performance.now() >= this.heldUntil) this.end()
+    else this.schedule()
+  }
+
+  private awaitEnd(): void {
+    if (performance.now() >= this.heldUntil) this.end()
+    else this.wait(LONGEST_TIMER_MS, () => this.awaitEnd())
+  }
+
+  private end(): void {
+    clearTimeout(this.timer)
+    this.ticket = null
+    this.loss.abort(new Error('the hold was lost: it was not renewed before its time-out'))
   }
 
   async release(): Promise<boolean> {
