@@ -50,4 +50,22 @@ describe('a hold', () => {
     expect((await limiter.check({ subject: { user: 'ada' } })).allowed).toBe(false)
     expect((await limiter.peek({ subject: { user: 'ada' } })).limits[1]!.remaining).toBe(4)
   })
+
+  it('that has ended is not released, also before anyone else holds', async () => {
+    const { limiter, time } = limited()
+    const { hold } = await limiter.check({ ...render, holdId: 'job-1' })
+    time.now += 60_000
+    expect(await limiter.release(hold!)).toBe(false)
+  })
+
+  it('under several limits is renewed until the first of them ends it', async () => {
+    const time = { now: START }
+    const limiter = createLimiter({
+      rules: { r: { scope: 'user', limits: ['5 concurrent for 60s', '3 concurrent for 30s'] } },
+      clock: () => time.now,
+    })
+    const { hold } = await limiter.check({ subject: { user: 'ada' }, holdId: 'a' })
+    time.now += 10_000
+    expect(await limiter.renew(hold!)).toBe(START + 40_000)
+  })
 })

@@ -94,6 +94,17 @@ describe('a change of rules', () => {
     expect(take(1).allowed).toBe(true)
   })
 
+  it('keeps what was used by keys of which none was asked for between two changes', () => {
+    // So many that the table is in parts, which are brought to a new layout one by one.
+    const users = Array.from({ length: 9000 }, (_, i) => ({ subject: { user: `u${i}` } }))
+    const { limiter, left, take } = changing(one('100/h'))
+    for (const user of users) take(3, user)
+    limiter.setRules(one('100/h', '50/d fixed'))
+    left(users[0])
+    limiter.setRules(one('100/h', '50/d fixed', '70/min'))
+    for (const user of users) expect(left(user)[0]).toBe(97)
+  })
+
   it('moves a subject between tiers without refilling or emptying it', () => {
     const { left, take } = changing({
       rules: { r: { scope: 'user', limits: '10/h', tiers: { pro: ['100/h', '500/d'] } } },
