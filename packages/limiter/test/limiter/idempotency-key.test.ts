@@ -61,4 +61,26 @@ describe('an idempotency key', () => {
       false,
     )
   })
+
+  it('is of the same request in whichever order its subject is written', async () => {
+    const limiter = createLimiter({
+      rules: { o: { scope: 'org', limits: '9/h' }, u: { scope: 'user', limits: '9/h' } },
+      clock: () => START,
+    })
+    await limiter.check({ subject: { org: 'acme', user: 'ada' }, idempotencyKey: 'k' })
+    const again = await limiter.check({
+      subject: { user: 'ada', org: 'acme' },
+      idempotencyKey: 'k',
+    })
+    expect(again.replayed).toBe(true)
+  })
+
+  it('depends on the request alone, not on the rules that apply', async () => {
+    const rules = { u: { scope: 'user', limits: '9/h' } } as const
+    const limiter = createLimiter({ scopes: ['org'], rules, clock: () => START })
+    const request = { subject: { user: 'ada', org: 'acme' }, idempotencyKey: 'k' } as const
+    await limiter.check(request)
+    limiter.setRules({ rules: { o: { scope: 'org', limits: '9/h' } } })
+    expect((await limiter.check(request)).replayed).toBe(true)
+  })
 })

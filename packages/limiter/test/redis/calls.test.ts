@@ -89,6 +89,29 @@ describe('an idempotency record', () => {
   })
 })
 
+describe('an answer that is replayed', () => {
+  const rules = { rule: { scope: 'user', limits: '9/h' } } as const
+
+  it('has no receipt where another instance gave it', async () => {
+    const [first, second] = [look.limiter(rules), look.limiter(rules)]
+    const request = { ...ADA, idempotencyKey: 'k' }
+    await first.check(request)
+    const again = await second.check(request)
+    expect(again.replayed).toBe(true)
+    expect(await second.refund(again)).toEqual({})
+  })
+
+  it('is that of the record, also where this instance gave another one before', async () => {
+    const [first, second] = [look.limiter(rules), look.limiter(rules)]
+    const request = { ...ADA, idempotencyKey: 'k' }
+    await first.check(request)
+    look.now += 300_000
+    const later = await second.check(request)
+    expect(later).toMatchObject({ replayed: false, used: 2 })
+    expect(await first.check(request)).toMatchObject({ replayed: true, used: 2 })
+  })
+})
+
 describe('the count of instances', () => {
   it('has this one also before there are rules', async () => {
     const client = new Redis(look.redis.options.port!, '127.0.0.1', ioredisOptions)

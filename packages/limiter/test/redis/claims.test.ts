@@ -83,3 +83,24 @@ it('whoever finds another record when it confirms answers by that, and gives bac
   expect(await late).toMatchObject({ replayed: true, resetAtMs: recorded.resetAtMs })
   await until('it is given back', async () => (await first.peek({ subject })).used === 1)
 })
+
+it('whoever is denied gives up no claim but its own', async () => {
+  const [home, away] = cluster.servers as [RedisServer, RedisServer]
+  const limiter = await instance()
+  const subject = { user: await valueOn(away, 'user'), org: await valueOn(home, 'org') }
+  const keys = new Keys('sluice')
+  const key = keys.record(keys.tag('default', 'org', subject.org), 'contested')
+  await until('both nodes are asked', async () => !(await limiter.peek({ subject })).degraded)
+  away.pause()
+  cleanups.push(() => away.resume())
+  const late = limiter.check({ subject, cost: 2000, idempotencyKey: 'contested' })
+  await until('it is claimed', async () => (await home.admin.exists(key)) === 1)
+  const claim = (await home.admin.getBuffer(key))!
+  const another = Buffer.concat([claim.subarray(0, -1), Buffer.from('~')])
+  await home.admin.set(key, another, 'PX', 60_000)
+  away.resume()
+  expect((await late).allowed).toBe(false)
+  // By the same connection, so after the claim was given up.
+  await limiter.peek({ subject: { org: subject.org } })
+  expect(await home.admin.getBuffer(key)).toEqual(another)
+})

@@ -23,7 +23,7 @@ describe('holds in Redis', () => {
     for (const holdId of ['a', 'b']) await limiter.check({ ...ADA, cost: 2, holdId })
     look.now += 60_000
     await limiter.check({ ...ADA, holdId: 'c' })
-    expect(await look.redis.zrange(await heldKey(), 0, -1)).toEqual(['c/1'])
+    expect(await look.redis.zrange(await heldKey(), '0', '-1')).toEqual(['c/1'])
   })
 
   it('that are renewed keep their key', async () => {

@@ -32,6 +32,22 @@ async function written(): Promise<{ bytes: Buffer; states: string[] }> {
   return { bytes, states }
 }
 
+const TITLE_BYTES = 'sluice counters 1\n'.length
+
+/** The groups of a file: frames up to one that ends a group. */
+function groupsOf(bytes: Buffer): Buffer[] {
+  const groups: Buffer[] = []
+  let start = TITLE_BYTES
+  for (let at = start; at < bytes.length; ) {
+    const isEnd = bytes[at + 4] === 1
+    at += 9 + bytes.readUInt32BE(at)
+    if (!isEnd) continue
+    groups.push(bytes.subarray(start, at))
+    start = at
+  }
+  return groups
+}
+
 async function opened(bytes: Buffer): Promise<{ state: string | null; lines: string[] }> {
   const lines: string[] = []
   const path = join(folder, 'counters-000001.log')
@@ -69,6 +85,24 @@ describe('a file of counters', () => {
       expect(state).not.toBe(states.at(-1))
       expect(lines.length).toBeGreaterThan(0)
     }
+  })
+
+  it('with a group missing, doubled or moved says what was written before it', async () => {
+    const { bytes, states } = await written()
+    const groups = groupsOf(bytes)
+    const title = bytes.subarray(0, TITLE_BYTES)
+    const [first, second, third, fourth] = groups as [Buffer, Buffer, Buffer, Buffer]
+    for (const [kept, parts] of [
+      [0, [first, third, fourth]],
+      [0, [first, third, second, fourth]],
+      [1, [first, second, second, third, fourth]],
+      [1, [first, second, fourth]],
+    ] as const) {
+      const { state } = await opened(Buffer.concat([title, ...parts]))
+      expect(state).toBe(states[kept])
+    }
+    // The whole state is gone: nothing of the file is believed.
+    expect((await opened(Buffer.concat([title, second, third]))).state).toBeNull()
   })
 
   it('that is damaged is set aside for the one before', async () => {

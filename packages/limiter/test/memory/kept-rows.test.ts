@@ -1,0 +1,117 @@
+/** Which rows of a store stay, and for how long, where others need their places. */
+import { describe, expect, it } from 'vitest'
+import { createLimiter, type LimitText, memoryStore } from '../../src/index.js'
+
+const START = 1_780_000_020_000
+const DAY_MS = 86_400_000
+
+function bounded(limits: LimitText | LimitText[], maxKeys = 1_000_000) {
+  const time = { now: START }
+  const store = memoryStore({ maxKeys })
+  const rules = { r: { scope: 'user', limits } } as const
+  const limiter = createLimiter({ rules, store, clock: () => time.now })
+  const check = (user: string, more = {}) => limiter.checkSync({ subject: { user }, ...more })
+  return { time, store, limiter, check }
+}
+
+describe('a row that is empty', () => {
+  it.each(['5 per 10s', '5 per 10s fixed', '5 per 10s exact', '5 per 10s sliding'] as const)(
+    'of %s is kept for the minute by which the clock may step back',
+    (limits) => {
+      const { time, check } = bounded(limits)
+      for (let i = 0; i < 200; i++) check(`u${i}`, { cost: 5 })
+      // Two windows later nothing of them counts any more.
+      time.now += 21_000
+      for (let i = 0; i < 2000; i++) check(`other${i}`)
+      time.now = START + 1000
+      for (let i = 0; i < 200; i++) expect(check(`u${i}`, { cost: 5 }).allowed).toBe(false)
+    },
+  )
+
+  it('gives its place to another, and what it kept beside it', () => {
+    const { time, store, check } = bounded('5 per 10s exact')
+    const sizes: number[] = []
+    for (let round = 0; round < 30; round++) {
+      for (let i = 0; i < 40; i++) check(`u${round}-${i}`)
+      time.now += 120_000
+      sizes.push(store.size.bytes)
+    }
+    expect(sizes[29]).toBeLessThanOrEqual(1.5 * sizes[9]!)
+  })
+})
+
+describe('in a full store', () => {
+  it('what has used most stays, however its limit counts', () => {
+    for (const limits of ['100/d', '100/d fixed', '100/d sliding', '100/d exact'] as const) {
+      const { store, check } = bounded(limits, 8)
+      check('heavy', { cost: 90 })
+      for (let i = 0; i < 3000; i++) check(`u${i}`)
+      expect(store.size.evicted).toBeGreaterThan(2000)
+      // A key whose row went shares what is said of it with others: of one that stays it is exact.
+      expect(check('heavy', { dryRun: true }).used).toBe(90)
+      const light = Array.from({ length: 200 }, (_, i) => check(`new${i}`, { dryRun: true }).used)
+      expect(Math.max(...light)).toBeLessThan(90)
+    }
+  })
+
+  it('a rule has a fair part of its rows, whatever other rules keep', async () => {
+    const store = memoryStore({ maxKeys: 400 })
+    const limiter = createLimiter({
+      rules: { many: { scope: 'user', limits: '9/d' }, few: { scope: 'org', limits: '9/d' } },
+      store,
+      clock: () => START,
+    })
+    for (let i = 0; i < 1000; i++) limiter.checkSync({ subject: { user: `u${i}` } })
+    const { evicted } = store.size
+    for (let i = 0; i < 50; i++) limiter.checkSync({ subject: { org: `o${i}` } })
+    expect(store.size.evicted).toBe(evicted)
+  })
+
+  it('a key that had to go comes back with all that it has used, to the microsecond', () => {
+    const store = memoryStore({ maxKeys: 8 })
+    let us = 1000 * START
+    const rules = { r: { scope: 'user', limits: '7/min' } } as const
+    const limiter = createLimiter({ rules, store, clock: () => us / 1000 })
+    const users = Array.from({ length: 60 }, (_, i) => ({ subject: { user: `u${i}` } }))
+    for (const user of users) limiter.checkSync({ ...user, cost: 6 })
+    expect(store.size.evicted).toBeGreaterThan(40)
+    // Six of seven in a minute are there again after 51428571.43 microseconds.
+    us += 51_428_571
+    for (const user of users)
+      expect(limiter.checkSync({ ...user, cost: 7, dryRun: true }).allowed).toBe(false)
+    us += 1
+    for (const user of users)
+      expect(limiter.checkSync({ ...user, cost: 7, dryRun: true }).allowed).toBe(true)
+  })
+
+  it.each(['5/min fixed', '5/min sliding', '5/min exact'] as const)(
+    'a key of %s that had to go while the clock was ahead is not denied until that time comes',
+    (limits) => {
+      const { time, check } = bounded(limits, 8)
+      time.now = START + DAY_MS
+      for (let i = 0; i < 60; i++) check(`u${i}`, { cost: 5 })
+      time.now = START
+      for (let i = 0; i < 60; i++) check(`u${i}`, { dryRun: true })
+      time.now += 120_000
+      for (let i = 0; i < 60; i++) expect(check(`u${i}`, { dryRun: true }).allowed).toBe(true)
+    },
+  )
+})
+
+it('a sum of refunds stays while its row is there, also in a layout that is not current any more', async () => {
+  const { time, store, limiter, check } = bounded('10/h')
+  // So many that the table is in parts, which are brought to a new layout one by one.
+  for (let i = 0; i < 9000; i++) check(`u${i}`)
+  const given = Array.from({ length: 1023 }, (_, i) => `u${i}`)
+  for (const user of given) await limiter.refund(check(user))
+  time.now += 3_600_000
+  const later = given.slice(0, 50).map((user) => check(user, { cost: 5 }))
+  time.now += 120_000
+  const rules = { r: { scope: 'user', limits: ['10/h', '100/d fixed'] } } as const
+  limiter.setRules({ rules })
+  // The sum that is one too many: others whose receipts are worth nothing may go.
+  await limiter.refund(check('one more'))
+  // Two minutes have repaid a part of one of five.
+  for (const taken of later) expect(await limiter.refund(taken)).toEqual({ requests: 4 })
+  expect(store.size.evicted).toBe(0)
+})
