@@ -47,3 +47,10 @@ it('without a checksum is accepted and given one', () => {
   writeFileSync(path, Buffer.alloc(16, 8))
   expect(open().codes).toEqual(['secret_damaged'])
 })
+
+it('of another length is replaced, also where it has no checksum', () => {
+  rmSync(`${path}.sum`, { force: true })
+  writeFileSync(path, Buffer.alloc(15, 7))
+  const { secret, codes } = open()
+  expect([secret.length, codes]).toEqual([16, ['secret_damaged']])
+})

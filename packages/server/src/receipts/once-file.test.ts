@@ -224,4 +224,35 @@ describe('rotating', () => {
     expect(await rerun('slow')).toBe('slow answer')
     expect(await rerun('released')).toBe('twice')
   })
+
+  it('keeps a claim that is made meanwhile and never answered', async () => {
+    const folder = newFolder()
+    const now = 1e12
+    const { file, once } = openOnce(folder, now)
+    for (let i = 0; i < 2000; i++) await once.run(`before-${i}`, foreign(now), async () => 'answer')
+    const rotating = file.rotate(once, now)
+    let turns = 0
+    const state = { isOver: false }
+    void rotating.then(() => (state.isOver = true))
+    while (!state.isOver) {
+      const cutOff = () => new Promise<string>(() => {})
+      void once.run(`during-${turns++}`, foreign(now), cutOff)
+      await new Promise(setImmediate)
+    }
+    const again = openOnce(folder, now)
+    for (let i = 0; i < turns; i++) {
+      const rerun = again.once.run(`during-${i}`, foreign(now), async () => 'twice')
+      await expect(rerun).rejects.toThrow(NobodyKnows)
+    }
+  })
+
+  it('is worth it when much was added', async () => {
+    const { file, once } = openOnce(newFolder(), 1e12)
+    expect(file.hasGrown).toBe(false)
+    const answer = 'a'.repeat(10_000)
+    for (let i = 0; i < 500; i++) await once.run(`id-${i}`, foreign(1e12), async () => answer)
+    expect(file.hasGrown).toBe(true)
+    await file.rotate(once, 1e12)
+    expect(file.hasGrown).toBe(false)
+  })
 })

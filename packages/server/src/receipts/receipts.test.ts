@@ -2,7 +2,7 @@ import { createLimiter, memoryStore } from '@sluice/limiter'
 import type { DecisionRecord } from '@sluice/limiter/transport'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Forgotten, type GivenOut, GOOD_FOR_MS, OnceInMemory } from './once.js'
+import { Forgotten, type GivenOut, GOOD_FOR_MS, NotDone, OnceInMemory } from './once.js'
 import { Seal } from './seal.js'
 import { Conflict, Vouchers } from './vouchers.js'
 
@@ -10,6 +10,7 @@ import { Conflict, Vouchers } from './vouchers.js'
 const foreign = (at: number) => ({ at, number: null, count: 0 })
 
 const SECRET = Buffer.alloc(16, 7)
+const DONE = async () => 'done'
 
 describe('a seal', () => {
   it('opens what it closed, and nothing that differs in a character', () => {
@@ -52,6 +53,15 @@ describe('once', () => {
     ).toEqual(['1', '1', '2'])
   })
 
+  it('runs again what was not done', async () => {
+    const once = new OnceInMemory(() => 1000)
+    const refused = once.run('a', foreign(1000), async () => {
+      throw new NotDone('no')
+    })
+    await expect(refused).rejects.toThrow(NotDone)
+    expect(await once.run('a', foreign(1000), async () => 'done')).toBe('done')
+  })
+
   it('remembers for an hour at least', async () => {
     let now = 1e12
     const once = new OnceInMemory(() => now)
@@ -72,6 +82,23 @@ describe('once', () => {
 })
 
 describe('once, under a clock that jumps', () => {
+  it('does not run again what it has forgotten, also after the clock has stepped back', async () => {
+    const start = 1e12
+    let now = start
+    const once = new OnceInMemory(() => now)
+    let ids = 0
+    // So many that what was used before is forgotten by and by.
+    const fill = async () => {
+      for (let i = 0; i < 100_000; i++) await once.run(`${ids++}`, foreign(start + 20), DONE)
+    }
+    now = start + 20
+    await once.run('a', foreign(start + 10), DONE)
+    await fill()
+    now = start - 1000
+    for (let generations = 0; generations < 3; generations++) await fill()
+    await expect(once.run('a', foreign(start + 10), DONE)).rejects.toThrow(Forgotten)
+  })
+
   const HOUR = GOOD_FOR_MS
 
   it('honours what this process gives out after the clock has stepped back', async () => {
