@@ -115,3 +115,35 @@ it('a sum of refunds stays while its row is there, also in a layout that is not 
   for (const taken of later) expect(await limiter.refund(taken)).toEqual({ requests: 4 })
   expect(store.size.evicted).toBe(0)
 })
+
+it('a receipt of a time ahead is worth nothing when that time comes, though its row has gone meanwhile', async () => {
+  const { time, store, limiter, check } = bounded('9/d')
+  const users = Array.from({ length: 1023 }, (_, i) => `u${i}`)
+  time.now = START + DAY_MS
+  const taken = users.map((user) => check(user, { cost: 9 }))
+  // The clock has stepped back: every row is restarted.
+  time.now = START
+  for (const user of users) check(user)
+  time.now = START + DAY_MS + 120_000
+  for (let i = 0; i < 10; i++) store.compact(time.now)
+  expect(store.size.keys).toBe(0)
+  // One sum of refunds more: those of receipts that are worth nothing may go.
+  await limiter.refund(check('one more'))
+  for (const user of users) check(user, { cost: 9 })
+  for (const [i, user] of users.entries()) {
+    await limiter.refund(taken[i]!)
+    expect(check(user, { dryRun: true }).used).toBe(9)
+  }
+})
+
+it('a key that shares what is known of another is not denied for longer than its limit could', async () => {
+  const { limiter, check } = bounded('10/min', 8)
+  for (let i = 0; i < 60; i++) {
+    const reserved = await limiter.reserve({ subject: { user: `u${i}` } })
+    await reserved.settle(100)
+  }
+  for (let i = 0; i < 60; i++) check(`other${i}`, { cost: 10 })
+  // Of those whose rows stay, all of it is known: 91 tokens are missing.
+  const waits = Array.from({ length: 60 }, (_, i) => check(`u${i}`, { dryRun: true }).retryAfterMs)
+  expect(waits.filter((ms) => ms !== null && ms > 6000).length).toBeLessThanOrEqual(16)
+})

@@ -1,5 +1,6 @@
 /** What is in Redis: how long it lives, and what writes it. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { LimitText } from '../../src/index.js'
 import { Look } from './look.js'
 
 const ADA = { subject: { user: 'ada' } }
@@ -106,6 +107,29 @@ describe('a row', () => {
     await limiter.refund({ subject: { user: 'nobody', org: 'none' } })
     await limiter.reset({ user: 'nobody' })
     await lives()
+  })
+
+  it.each([['100/min'], ['100/min', '1000 per 10s fixed']] as const)(
+    'of %s and %s lives as long as a slower tier may find it used',
+    async (...limits) => {
+      const slow = ['1/min burst 100', ...limits.slice(1)] as LimitText[]
+      const limiter = look.limiter({
+        rule: { scope: 'user', limits: [...limits] as LimitText[], tiers: { slow } },
+      })
+      await limiter.check({ ...ADA, cost: 50 })
+      // By the slow tier it takes 50 minutes until it is empty.
+      for (const key of await look.keys())
+        expect(await look.redis.pttl(key)).toBeGreaterThan(50 * 60_000)
+    },
+  )
+
+  it('that a denial finds under slower rules lives until it is empty by these', async () => {
+    const limiter = look.limiter({ rule: { scope: 'user', limits: '100/min' } })
+    await limiter.check({ ...ADA, cost: 100 })
+    limiter.setRules({ rules: { rule: { scope: 'user', limits: '1/min burst 100' } } })
+    expect((await limiter.check({ ...ADA, cost: 100 })).allowed).toBe(false)
+    for (const key of await look.keys())
+      expect(await look.redis.pttl(key)).toBeGreaterThan(99 * 60_000)
   })
 
   it('of a busy bucket is given a new time to live only now and then', async () => {

@@ -53,6 +53,16 @@ it('a claim that another instance has replaced is not begun', async () => {
   expect(await redis.get(key)).toBe(ANOTHER)
 })
 
+it('a claim that is not begun is gone after some seconds', async () => {
+  let livesMs = 0
+  before = async (_script, args) => {
+    if (isBeginning(args)) livesMs = await redis.pttl(key)
+  }
+  await run(async () => 'done')
+  expect(livesMs).toBeGreaterThan(0)
+  expect(livesMs).toBeLessThanOrEqual(5000)
+})
+
 it('what another instance has claimed is not run', async () => {
   await redis.set(key, '?another.1', 'PX', 5000)
   await expect(run(async () => 'twice')).rejects.toThrow(UnderWay)
