@@ -33,6 +33,18 @@ describe('a document', () => {
     })
   })
 
+  it('may have a rule in shadow and a disabled one beside the one in their place', () => {
+    const rule = { scope: 'user', ...LIMITS } as const
+    const rules = {
+      one: rule,
+      watched: { ...rule, shadow: true },
+      old: { ...rule, enabled: false },
+    }
+    expect(faultsOf({ rules })).toEqual([])
+    expect(faultsOf({ rules: { ...rules, two: rule } })).toHaveLength(1)
+    expect(faultsOf({ rules: { ...rules, also: { ...rule, shadow: true } } })).toHaveLength(1)
+  })
+
   it('is refused with everything that is wrong, each fault at its place', () => {
     const document = {
       version: 2,

@@ -123,6 +123,27 @@ describe('a row', () => {
     },
   )
 
+  it('that was created anew gives nothing back for what was taken before', async () => {
+    const limiter = look.limiter({ rule: { scope: 'user', limits: '9/h fixed' } })
+    const taken = await limiter.check({ ...ADA, cost: 5 })
+    await look.redis.flushall()
+    look.now += 1000
+    await limiter.check({ ...ADA, cost: 9 })
+    await limiter.refund(taken)
+    expect((await limiter.peek(ADA)).remaining).toBe(0)
+  })
+
+  it('keeps what an instance counts that has other rules for a while', async () => {
+    const [older, newer] = [
+      look.limiter({ rule: { scope: 'user', limits: '9/h fixed' } }),
+      look.limiter({ rule: { scope: 'user', limits: ['9/h fixed', '9/d fixed'] } }),
+    ]
+    await newer.check({ ...ADA, cost: 5 })
+    await older.check(ADA)
+    const { limits } = await newer.peek(ADA)
+    expect(limits.map(({ remaining }) => remaining)).toEqual([3, 4])
+  })
+
   it('that a denial finds under slower rules lives until it is empty by these', async () => {
     const limiter = look.limiter({ rule: { scope: 'user', limits: '100/min' } })
     await limiter.check({ ...ADA, cost: 100 })

@@ -41,7 +41,7 @@ it('of a process that ended is taken over, though another one has its number', a
 })
 
 it('of a process that ended is taken over, though its parent does not know yet', async () => {
-  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'])
+  const parent = spawn('sh', ['-c', 'sleep 0.1 & echo $!; exec sleep 60'])
   onTestFinished(() => void parent.kill())
   const [said] = (await once(parent.stdout, 'data')) as [Buffer]
   const pid = Number(said.toString())

@@ -95,6 +95,20 @@ describe('a follower', () => {
     }
   })
 
+  it('takes no change of another history, though it has the next revision', async () => {
+    const [first, other] = [historyOf('a'), historyOf('x', 'y')]
+    const { follower, rules } = follow(first)
+    await follower.start()
+    expect(follower.head.revision).toBe(2)
+    Object.assign(first, {
+      head: () => other.head(),
+      snapshot: () => other.snapshot(),
+      changesAfter: (revision: number) => other.changesAfter(revision),
+    })
+    await follower.reached(3, 5000)
+    expect(rules()).toEqual(['x', 'y'])
+  })
+
   it('keeps what it knows while the source is away, and catches up by itself', async () => {
     const history = historyOf('a')
     const { follower, rules, lines } = follow(history)
