@@ -120,6 +120,16 @@ describe('the count of instances', () => {
     expect(await look.redis.zcard('early:{default}:instances')).toBe(1)
   })
 
+  it('has neither those that are gone nor those of a time ahead', async () => {
+    const key = 'sluice:{default}:instances'
+    const us = 1000 * look.now
+    await look.redis.zadd(key, us - 8_000_000, 'gone', us - 6_000_000, 'there')
+    await look.redis.zadd(key, us + 61_000_000, 'ahead')
+    look.limiter({})
+    await until('this one is counted', async () => (await look.redis.zcard(key)) < 3)
+    expect(await look.redis.zrange(key, '0', '-1')).toEqual(['there', expect.any(String)])
+  })
+
   it('is kept under one key that goes by itself', async () => {
     for (let i = 0; i < 3; i++) look.limiter({})
     const counted = () => look.redis.zcard('sluice:{default}:instances')

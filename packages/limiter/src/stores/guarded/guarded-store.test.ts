@@ -264,3 +264,18 @@ describe('a probe of a node whose breaker is half-open', () => {
     expect((await check([OTHER])).degradedReason).toBe('breaker_open')
   })
 })
+
+it('a hold that was taken while the store was away is renewed here, and the store is not asked', async () => {
+  const rules = RuleSet.compile({
+    rules: { held: { scope: 'user', limits: '5 concurrent for 60s' } },
+  })
+  const [rule] = rules.all as [CompiledRule]
+  below.isAway = true
+  await guarded.decide(newTransaction([rule], ['ada'], 1, START, { holdId: 'a' }))
+  // The store knows nothing of it.
+  below.outcome = 0
+  const renewal = { kind: 'renew', rule, value: 'ada', holdId: 'a', isLocal: true } as const
+  const changed = await guarded.change([renewal], { now: START, deadline: guarded.deadline() })
+  expect(changed).toEqual([START + 60_000_000])
+  expect(below.changes.flat()).toEqual([])
+})

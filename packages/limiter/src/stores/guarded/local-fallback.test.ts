@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { NOT_NOW } from '../../algorithms/status.js'
 import { createLimiter } from '../../create-limiter.js'
+import type { LimitText } from '../../limits/limit-text.js'
 import type { RulesDocument } from '../../rules/document.js'
 import { RuleSet } from '../../rules/rule-set.js'
 import { Answer } from '../answer.js'
@@ -138,4 +139,100 @@ it('a row whose rule has changed takes the place of nobody else', async () => {
     return []
   })
   expect(reported).toMatchObject([{ kind: 'raise', value: 'user-0', amount: 1 }])
+})
+
+it('traffic of long ago counts for less than that of now', () => {
+  const lastSeen = new LastSeenRows()
+  const answer = new Answer(newTransaction([RULE!], ['ada'], 1, START), OWING)
+  let taken = 0
+  for (let i = 0; i < 1000; i++) lastSeen.record(answer, 0, 0, (taken += 2), 0)
+  for (let i = 0; i < 1000; i++) lastSeen.record(answer, 0, 0, (taken += 2), 2)
+  const { own, all } = lastSeen.of(RULE!, 'ada')!
+  expect(own / all).toBeGreaterThan(0.7)
+})
+
+/** A fallback of one of several instances, under one rule, and what it has seen of ada's row. */
+function oneOf(count: number, limits: LimitText, seen?: { remaining: number; resetAt: number }) {
+  const rules = RuleSet.compile({ rules: { r: { scope: 'user', limits } } })
+  const rule = rules.all[0]!
+  const lastSeen = new LastSeenRows()
+  if (seen !== undefined) {
+    const asked = newTransaction([rule], ['ada'], 1, START)
+    const answer = new Answer(asked, [0, START, 0, 0, seen.remaining, seen.resetAt, START, 0, 0, 0])
+    // Of 100 that all took while it looked, it took 50.
+    lastSeen.record(answer, 0, 0, 0, 0)
+    lastSeen.record(answer, 0, 0, 100, 50)
+  }
+  const time = { now: START_MS }
+  const store = new LocalFallback({
+    lastSeen,
+    instances: new Instances(count),
+    storeTime: (us) => us,
+  })
+  const limiter = createLimiter({ rules, store, clock: () => time.now })
+  const admitted = async (most: number, user = 'ada') => {
+    let count = 0
+    while (count < most && (await limiter.check({ subject: { user } })).allowed) count++
+    return count
+  }
+  return { rule, store, limiter, time, admitted }
+}
+
+describe('one of several instances', () => {
+  it('starts with its part of what was used before', async () => {
+    const seen = { remaining: 40, resetAt: START + 3_600_000_000 }
+    const { admitted } = oneOf(2, '100/h fixed', seen)
+    // Half of the limit, less half of the sixty that were used.
+    expect(await admitted(100)).toBe(20)
+  })
+
+  it('starts with nothing of a window that is over', async () => {
+    const { admitted, time } = oneOf(2, '100 per 10s fixed', {
+      remaining: 40,
+      resetAt: START + 10_000_000,
+    })
+    time.now += 10_000
+    expect(await admitted(100)).toBe(50)
+  })
+
+  it('tells of no more than the limit holds, though its part was rounded up', async () => {
+    const { rule, store, admitted } = oneOf(4, '3/d fixed')
+    let some = 0
+    for (let i = 0; i < 40; i++) {
+      if ((await admitted(3, `u${i}`)) === 0) continue
+      some++
+      const asked = newTransaction([rule], [`u${i}`], 1, START)
+      store.report(asked, (raises) => {
+        expect(raises.map(({ amount }) => amount)).toEqual([3])
+        return raises.map(() => 1)
+      })
+    }
+    expect(some).toBeGreaterThan(0)
+  })
+
+  it('tells what it has used once, while that is not answered', async () => {
+    const { rule, store, admitted } = oneOf(2, '100/d fixed')
+    await admitted(10)
+    let reports = 0
+    const asked = newTransaction([rule], ['ada'], 1, START)
+    for (let i = 0; i < 3; i++)
+      store.report(asked, () => {
+        reports++
+        return new Promise(() => {})
+      })
+    expect(reports).toBe(1)
+  })
+
+  it('gives back what it took of its part of a bucket', async () => {
+    const { limiter } = oneOf(4, '100/d')
+    const taken = await limiter.check({ subject: { user: 'ada' }, cost: 5 })
+    expect(await limiter.refund(taken)).toEqual({ requests: 5 })
+  })
+
+  it('is granted nothing: that is for the store', async () => {
+    const { limiter } = oneOf(1, '100/d')
+    const before = await limiter.check({ subject: { user: 'ada' }, cost: 5 })
+    await limiter.refund({ subject: { user: 'ada' }, cost: 5 })
+    expect(await limiter.peek({ subject: { user: 'ada' } })).toMatchObject({ used: before.used })
+  })
 })

@@ -227,3 +227,21 @@ describe('the head of a hot request', () => {
     ])
   })
 })
+
+describe('a length that not every parser reads alike', () => {
+  const wholeOf = (lengths: string) => {
+    const bytes = Buffer.from(`POST /v1/check HTTP/1.1\r\nHost: a\r\n${lengths}\r\n{}`)
+    return new HttpHead().read(bytes, 0, bytes.length) === WHOLE
+  }
+
+  it.each([
+    'Content-Length: 2\t\r\n',
+    'Content-Length: 2\r\nContent-Length: 2\r\n',
+    'Content-Length: 2\r\nContent-Length: 20\r\n',
+    'Content-Length: +2\r\n',
+    '',
+  ])('is not accepted: %j', (lengths) => {
+    expect(wholeOf('Content-Length: 2\r\n')).toBe(true)
+    expect(wholeOf(lengths)).toBe(false)
+  })
+})
