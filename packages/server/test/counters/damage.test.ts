@@ -48,6 +48,13 @@ function groupsOf(bytes: Buffer): Buffer[] {
   return groups
 }
 
+/** A group without its last frame, by which it counts. */
+function withoutEnd(group: Buffer): Buffer {
+  let end = 0
+  for (let at = 0; at < group.length; at += 9 + group.readUInt32BE(at)) end = at
+  return group.subarray(0, end)
+}
+
 async function opened(bytes: Buffer): Promise<{ state: string | null; lines: string[] }> {
   const lines: string[] = []
   const path = join(folder, 'counters-000001.log')
@@ -87,7 +94,7 @@ describe('a file of counters', () => {
     }
   })
 
-  it('with a group missing, doubled or moved says what was written before it', async () => {
+  it('with a group damaged, cut, missing, doubled or moved says what was written before it', async () => {
     const { bytes, states } = await written()
     const groups = groupsOf(bytes)
     const title = bytes.subarray(0, TITLE_BYTES)
@@ -100,6 +107,12 @@ describe('a file of counters', () => {
     ] as const) {
       const { state } = await opened(Buffer.concat([title, ...parts]))
       expect(state).toBe(states[kept])
+    }
+    const damaged = Buffer.from(second)
+    damaged[100]! ^= 1
+    for (const broken of [damaged, withoutEnd(second)]) {
+      const { state } = await opened(Buffer.concat([title, first, broken]))
+      expect(state).toBe(states[0])
     }
     // The whole state is gone: nothing of the file is believed.
     expect((await opened(Buffer.concat([title, second, third]))).state).toBeNull()
