@@ -99,8 +99,8 @@ export const memoryRows = [
     find: '      if (x === 0 && y === 0) return -1\n',
     replace: '      if (x === 0) return -1\n',
     test: {
-      file: `${T}memory/flooding.test.ts`,
-      name: 'a flood of keys does not let an attacker past 10/min smooth 10, and denies hardly anyone else',
+      file: `${T}memory/kept-rows.test.ts`,
+      name: 'in a full store what has used most stays, however its limit counts',
     },
   },
   {
@@ -109,8 +109,8 @@ export const memoryRows = [
     find: '    segment.kill(row)\n',
     replace: '    segment.write(row, 0, 0)\n',
     test: {
-      file: `${T}memory/flooding.test.ts`,
-      name: 'a flood of keys does not let an attacker past 10/min smooth 10, and denies hardly anyone else',
+      file: `${T}memory/kept-rows.test.ts`,
+      name: 'in a full store what has used most stays, however its limit counts',
     },
   },
   {
@@ -120,7 +120,7 @@ export const memoryRows = [
     replace: 'if ((used > least || victim < 0) && !this',
     test: {
       file: `${T}memory/kept-rows.test.ts`,
-      name: 'a row that is empty gives its place to another, and what it kept beside it',
+      name: 'in a full store what has used most stays, however its limit counts',
     },
   },
   {
@@ -130,7 +130,7 @@ export const memoryRows = [
     replace: 'if (kind === FIXED_WINDOW) until += window',
     test: {
       file: `${T}memory/kept-rows.test.ts`,
-      name: 'a row that is empty gives its place to another, and what it kept beside it',
+      name: 'in a full store what has used most stays, however its limit counts',
     },
   },
   {
@@ -220,7 +220,7 @@ export const memoryRows = [
     replace: ')\n',
     test: {
       file: `${T}memory/kept-rows.test.ts`,
-      name: 'a row that is empty gives its place to another, and what it kept beside it',
+      name: 'in a full store a rule has a fair part of its rows, whatever other rules keep',
     },
   },
   {
@@ -270,7 +270,7 @@ export const memoryRows = [
     replace: '',
     test: {
       file: `${T}memory/kept-rows.test.ts`,
-      name: 'a row that is empty gives its place to another, and what it kept beside it',
+      name: 'a key that shares what is known of another is not denied for longer than its limit could',
     },
   },
   {

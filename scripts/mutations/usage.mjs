@@ -101,8 +101,8 @@ export const usage = [
     find: '        if (this.#counts[this.#next]! <= this.#smallest) return this.#next\n',
     replace: '        return this.#next++\n',
     test: {
-      file: `${S}heaviest-rows.property.test.ts`,
-      name: 'the heaviest rows are counted short by at most one in so many places, and their rules exactly',
+      file: `${S}heaviest-rows.test.ts`,
+      name: 'a new row takes the smallest place',
     },
   },
   {

@@ -183,7 +183,7 @@ export const usedLog = [
     replace: 'Math.max(Math.min(since, now - 60_000), oldest),',
     test: {
       file: `${S}receipts/once-file.test.ts`,
-      name: 'once over restarts does not honour what is older than what it knows',
+      name: 'once over restarts that a clock ahead wrote honours nothing of before the start, and says so',
     },
   },
   {

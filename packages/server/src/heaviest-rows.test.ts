@@ -15,3 +15,12 @@ it('after all was halved a new row takes the smallest place again', () => {
   count('f', 1)
   expect([...rule.places.keys()].sort()).toEqual(['b', 'd', 'e', 'f'])
 })
+
+it('a new row takes the smallest place', () => {
+  const rule = new CountedRule()
+  const rows = new HeaviestRows<CountedRule>(4)
+  for (const [value, times] of Object.entries({ a: 10, b: 10, c: 1, d: 10 }))
+    for (let i = 0; i < times; i++) rows.count(rule, value)
+  rows.count(rule, 'e')
+  expect([...rule.places.keys()].sort()).toEqual(['a', 'b', 'd', 'e'])
+})

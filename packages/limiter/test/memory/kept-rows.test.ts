@@ -30,25 +30,27 @@ describe('a row that is empty', () => {
 
   it('gives its place to another, and what it kept beside it', () => {
     const { time, store, check } = bounded('5 per 10s exact')
-    const sizes: number[] = []
-    for (let round = 0; round < 30; round++) {
+    let most = 0
+    for (let round = 0; round < 60; round++) {
       for (let i = 0; i < 40; i++) check(`u${round}-${i}`)
       time.now += 120_000
-      sizes.push(store.size.bytes)
+      most = Math.max(most, store.size.bytes)
     }
-    expect(sizes[29]).toBeLessThanOrEqual(1.5 * sizes[9]!)
+    // Of 2400 logs there are some hundred at a time.
+    expect(most).toBeLessThan(25_000)
   })
 })
 
 describe('in a full store', () => {
   it('what has used most stays, however its limit counts', () => {
     for (const limits of ['100/d', '100/d fixed', '100/d sliding', '100/d exact'] as const) {
-      const { store, check } = bounded(limits, 8)
-      check('heavy', { cost: 90 })
+      const { store, check } = bounded(limits, 64)
+      const heavy = Array.from({ length: 8 }, (_, i) => `heavy${i}`)
+      for (const user of heavy) check(user, { cost: 90 })
       for (let i = 0; i < 3000; i++) check(`u${i}`)
       expect(store.size.evicted).toBeGreaterThan(2000)
       // A key whose row went shares what is said of it with others: of one that stays it is exact.
-      expect(check('heavy', { dryRun: true }).used).toBe(90)
+      for (const user of heavy) expect(check(user, { dryRun: true }).used).toBe(90)
       const light = Array.from({ length: 200 }, (_, i) => check(`new${i}`, { dryRun: true }).used!)
       expect(Math.max(...light)).toBeLessThan(90)
     }
