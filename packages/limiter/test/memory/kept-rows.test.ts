@@ -44,15 +44,16 @@ describe('a row that is empty', () => {
 describe('in a full store', () => {
   it('what has used most stays, however its limit counts', () => {
     for (const limits of ['100/d', '100/d fixed', '100/d sliding', '100/d exact'] as const) {
-      const { store, check } = bounded(limits, 64)
-      const heavy = Array.from({ length: 8 }, (_, i) => `heavy${i}`)
+      const { store, check } = bounded(limits, 4000)
+      const heavy = Array.from({ length: 2000 }, (_, i) => `heavy${i}`)
       for (const user of heavy) check(user, { cost: 90 })
-      for (let i = 0; i < 3000; i++) check(`u${i}`)
-      expect(store.size.evicted).toBeGreaterThan(2000)
-      // A key whose row went shares what is said of it with others: of one that stays it is exact.
-      for (const user of heavy) expect(check(user, { dryRun: true }).used).toBe(90)
-      const light = Array.from({ length: 200 }, (_, i) => check(`new${i}`, { dryRun: true }).used!)
-      expect(Math.max(...light)).toBeLessThan(90)
+      for (let i = 0; i < 12_000; i++) check(`u${i}`)
+      expect(store.size.evicted).toBeGreaterThan(8000)
+      for (const user of heavy)
+        expect(check(user, { dryRun: true }).used).toBeGreaterThanOrEqual(90)
+      // A key whose row went shares what is said of it with others that come.
+      const others = Array.from({ length: 500 }, (_, i) => check(`new${i}`, { dryRun: true }).used!)
+      expect(others.filter((used) => used >= 90).length).toBeLessThan(5)
     }
   })
 
