@@ -153,7 +153,7 @@ export const feed = [
     replace: '`CREATE INDEX rules_place ON',
     test: {
       file: `${ST}control/rules.test.ts`,
-      name: "rules in 'embedded' creates a rule in either form of limits and gives it back in one line",
+      name: "rules in 'postgres' has a place once in its tables, whoever writes them",
     },
   },
   {
@@ -194,7 +194,7 @@ export const feed = [
     replace: 'NOT additive AND (place',
     test: {
       file: `${ST}control/rules.test.ts`,
-      name: "rules in 'embedded' creates a rule in either form of limits and gives it back in one line",
+      name: "rules in 'postgres' takes a rule whose place only a disabled one has",
     },
   },
   {

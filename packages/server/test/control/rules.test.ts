@@ -168,6 +168,26 @@ describe.each(DATABASES)('rules in $kind', ({ start }) => {
     expect((await change('PATCH', disabled.id, { enabled: true }, '*')).status).toBe(409)
   })
 
+  it('takes a rule whose place only a disabled one has', async () => {
+    expect((await create({ name: 'old', enabled: false })).status).toBe(201)
+    expect((await create({ name: 'new' })).status).toBe(201)
+  })
+
+  it('has a place once in its tables, whoever writes them', async () => {
+    const { body } = await create({})
+    const copy = (enabled: boolean) =>
+      database.query(
+        `INSERT INTO sluice.rules (id, namespace, name, family, scope, value, tier, resource, methods, additive,
+            enabled, shadow, unit, least_burst, place, body, version, created_at, updated_at)
+          SELECT gen_random_uuid(), namespace, name || '-' || $2, family, scope, value, tier, resource, methods,
+            additive, $2::boolean, shadow, unit, least_burst, place, body, version, created_at, updated_at
+          FROM sluice.rules WHERE id = $1`,
+        [body.id, String(enabled)],
+      )
+    await expect(copy(true)).rejects.toThrow(/rules_place/)
+    await copy(false)
+  })
+
   it('refuses a rule that becomes another one by normalising', async () => {
     const conflictOf = async (answer: Promise<{ status: number; body: any }>) => {
       const { status, body } = await answer
