@@ -236,7 +236,6 @@ export const counterFiles = [
     file: `${S}counters/folder-lock.ts`,
     find: ' return !heldHere.has(path)\n',
     replace: ' return true\n',
-    isBuilt: true,
     test: {
       file: `${ST}counters/kill.test.ts`,
       name: 'two servers and one folder the second is told who has it, and gets it once the first was killed',
@@ -257,7 +256,6 @@ export const counterFiles = [
     file: `${S}counters/folder-lock.ts`,
     find: 'return Date.now() - refreshedAt > FORGOTTEN_MS\n',
     replace: 'return Date.now() - refreshedAt > 1e12\n',
-    isBuilt: true,
     test: {
       file: `${ST}counters/kill.test.ts`,
       name: 'two servers and one folder a lock from another machine is honoured while it is refreshed',
@@ -268,7 +266,6 @@ export const counterFiles = [
     file: `${S}counters/folder-lock.ts`,
     find: 'return Date.now() - refreshedAt > FORGOTTEN_MS\n',
     replace: 'return true\n',
-    isBuilt: true,
     test: {
       file: `${ST}counters/kill.test.ts`,
       name: 'two servers and one folder a lock from another machine is honoured while it is refreshed',
@@ -296,7 +293,6 @@ export const counterFiles = [
     file: `${S}counters/folder-lock.ts`,
     find: "if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false\n",
     replace: "if ((error as NodeJS.ErrnoException).code === 'EEXIST') return true\n",
-    isBuilt: true,
     test: {
       file: `${ST}counters/kill.test.ts`,
       name: 'two servers and one folder the second is told who has it, and gets it once the first was killed',
