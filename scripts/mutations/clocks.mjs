@@ -14,7 +14,7 @@ export const clocks = [
   },
   {
     name: 'memory goes on with holds of a time ahead',
-    file: `${L}stores/memory/table/restart-row.ts`,
+    file: `${L}stores/memory/table/tables.ts`,
     find: '      kind === CONCURRENCY && isHeldTooLong(',
     replace: '      kind === CONCURRENCY && numbers === null && isHeldTooLong(',
     test: {
@@ -24,7 +24,7 @@ export const clocks = [
   },
   {
     name: 'memory honours receipts from before a step back',
-    file: `${L}stores/memory/table/restart-row.ts`,
+    file: `${L}stores/memory/table/tables.ts`,
     find: '    table.noteRefund(column, RESET, now, latest)\n',
     replace: '',
     test: {
@@ -34,7 +34,7 @@ export const clocks = [
   },
   {
     name: 'memory forgets that receipts of a time ahead are worth nothing',
-    file: `${L}stores/memory/table/restart-row.ts`,
+    file: `${L}stores/memory/table/tables.ts`,
     find: '    table.noteRefund(column, RESET, now, latest)\n',
     replace: '    table.noteRefund(column, RESET, now)\n',
     test: {
@@ -44,7 +44,7 @@ export const clocks = [
   },
   {
     name: 'memory restarts a row at each look',
-    file: `${L}stores/memory/table/restart-row.ts`,
+    file: `${L}stores/memory/table/tables.ts`,
     find: '  table.layout.setLast(table.numbers, table.row, now)\n',
     replace: '',
     test: {
@@ -85,7 +85,7 @@ export const clocks = [
   },
   {
     name: 'memory restarts rows after a step of a few seconds',
-    file: `${L}stores/memory/table/layout.ts`,
+    file: `${L}algorithms/clock-steps.ts`,
     find: 'export const GRACE_US = 60_000_000\n',
     replace: 'export const GRACE_US = 1_000_000\n',
     test: {
@@ -126,7 +126,7 @@ export const clocks = [
   {
     name: 'Redis goes on with buckets of a time ahead',
     file: `${LUA}plain.lua`,
-    find: '    if numbers[WRITTEN] > now + GRACE then key = first return false end\n',
+    find: '    if numbers[WRITTEN] > now + GRACE_US then usedKeys = first return false end\n',
     replace: '',
     test: {
       file: `${T}redis/conformance.test.ts`,
@@ -166,8 +166,8 @@ export const clocks = [
   {
     name: 'Redis keeps windows of other variants of a time ahead',
     file: `${LUA}side-keys.lua`,
-    find: '    if time <= now + GRACE then kept[#kept + 1] = extra end\n',
-    replace: '    kept[#kept + 1] = extra\n',
+    find: '    if time <= now + GRACE_US then kept[#kept + 1] = other end\n',
+    replace: '    kept[#kept + 1] = other\n',
     test: {
       file: `${T}redis/time-ahead.test.ts`,
       name: 'what another instance counts by 9/d fixed is not counted as of then',
@@ -176,7 +176,7 @@ export const clocks = [
   {
     name: 'Redis keeps buckets of other variants of a time ahead',
     file: `${LUA}side-keys.lua`,
-    find: '      numbers[1], time = max(now, time - (written - now)), 0\n',
+    find: '      numbers[T + 1], time = max(now, numbers[T + 1] - (written - now)), 0\n',
     replace: '      time = 0\n',
     test: {
       file: `${T}redis/time-ahead.test.ts`,

@@ -197,7 +197,7 @@ export const counterFiles = [
   {
     name: 'a server whose disk hangs cannot be closed',
     file: `${S}counters/counters.ts`,
-    find: '    await Promise.race([written, tooLate])\n',
+    find: '    await within(timeMs, written)\n',
     replace: '    await written\n',
     test: {
       file: `${ST}counters/counters.test.ts`,

@@ -54,8 +54,8 @@ export const exportedRows = [
   },
   {
     name: 'changes are exported after changes that were not read to their end',
-    file: `${L}stores/memory/table/tables.ts`,
-    find: '    this.#isFollowed = false\n',
+    file: `${L}stores/memory/export/store-state.ts`,
+    find: '    shared.isExportFinished = false\n',
     replace: '',
     test: {
       file: `${T}memory/exported-rows.test.ts`,
@@ -65,7 +65,7 @@ export const exportedRows = [
   {
     name: 'a store waits for ever for an export',
     file: `${L}stores/memory/table/tables.ts`,
-    find: '        if (++this.#roundsSinceExport >= MOST_ROUNDS) this.#shared.isTracked = false\n',
+    find: '        if (++shared.roundsSinceExport >= MOST_ROUNDS) shared.isTracked = false\n',
     replace: '',
     test: {
       file: `${T}memory/exported-rows.test.ts`,
@@ -184,9 +184,9 @@ export const exportedRows = [
   },
   {
     name: 'a state is imported into a store that was used',
-    file: `${L}stores/memory/table/tables.ts`,
-    find: '    if (this.#byFamily.size > 0)\n',
-    replace: '    if (this.#byFamily.size > 1e9)\n',
+    file: `${L}stores/memory/export/store-state.ts`,
+    find: '    if (byFamily.size > 0)\n',
+    replace: '    if (byFamily.size > 1e9)\n',
     test: {
       file: `${T}memory/snapshot.test.ts`,
       name: 'a memory store refuses to import after it was used',

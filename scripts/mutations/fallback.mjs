@@ -5,7 +5,7 @@ export const fallback = [
   {
     name: 'instances that are gone are counted',
     file: `${LUA}change.lua`,
-    find: "  call('ZREMRANGEBYSCORE', name, '-inf', format('%.0f', now - 7000000))\n",
+    find: "  call('ZREMRANGEBYSCORE', name, '-inf', format('%.0f', now - COUNTED_FOR))\n",
     replace: '',
     test: {
       file: `${T}redis/calls.test.ts`,
@@ -15,7 +15,7 @@ export const fallback = [
   {
     name: 'instances of a time ahead are counted',
     file: `${LUA}change.lua`,
-    find: "  call('ZREMRANGEBYSCORE', name, format('(%.0f', now + GRACE), '+inf')\n",
+    find: "  call('ZREMRANGEBYSCORE', name, format('(%.0f', now + GRACE_US), '+inf')\n",
     replace: '',
     test: {
       file: `${T}redis/calls.test.ts`,
@@ -25,7 +25,7 @@ export const fallback = [
   {
     name: 'the count of instances is kept for ever',
     file: `${LUA}change.lua`,
-    find: "  call('PEXPIRE', name, 60000)\n",
+    find: "  call('PEXPIRE', name, INSTANCES_LIVE_MS)\n",
     replace: '',
     test: {
       file: `${T}redis/calls.test.ts`,

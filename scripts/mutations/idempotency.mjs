@@ -148,7 +148,7 @@ export const idempotency = [
   {
     name: 'memory replays an answer of a time ahead',
     file: `${L}stores/memory/idempotency-book.ts`,
-    find: '    if (kept.until > now + IDEMPOTENCY_US + GRACE_US) return undefined\n',
+    find: '    if (kept.until > now + REPLAYABLE_US + GRACE_US) return undefined\n',
     replace: '',
     test: {
       file: `${T}redis/conformance.test.ts`,
@@ -168,8 +168,8 @@ export const idempotency = [
   {
     name: 'memory replays an answer for less than 5 minutes',
     file: `${L}stores/memory/idempotency-book.ts`,
-    find: 'const IDEMPOTENCY_US = 300_000_000',
-    replace: 'const IDEMPOTENCY_US = 290_000_000',
+    find: 'until: now + REPLAYABLE_US }',
+    replace: 'until: now + REPLAYABLE_US - 10_000_000 }',
     test: {
       file: `${T}properties/idempotency.test.ts`,
       name: 'an idempotency key brings the first allowed answer again for 5 minutes, and counts it once',
@@ -198,7 +198,7 @@ export const idempotency = [
   {
     name: 'Redis replays an answer of a time ahead',
     file: `${LUA}records.lua`,
-    find: ' and ends <= now + RECORD_US + GRACE and',
+    find: ' and ends <= now + REPLAYABLE_US + GRACE_US and',
     replace: ' and',
     test: {
       file: `${T}redis/conformance.test.ts`,
@@ -228,7 +228,7 @@ export const idempotency = [
   {
     name: 'a key that another request has claimed is decided',
     file: `${L}stores/redis/cluster-decider.ts`,
-    find: "      if (letter === 'p') throw new IdempotencyInProgress()\n",
+    find: '      if (letter === LETTER_IN_PROGRESS) throw new IdempotencyInProgress()\n',
     replace: '',
     test: {
       file: `${L}stores/redis/cluster-decider.test.ts`,
@@ -238,7 +238,7 @@ export const idempotency = [
   {
     name: 'over several slots a key that was used for another request is decided',
     file: `${L}stores/redis/cluster-decider.ts`,
-    find: "      if (letter === 'c') throw new IdempotencyConflict()\n",
+    find: '      if (letter === LETTER_CONFLICT) throw new IdempotencyConflict()\n',
     replace: '',
     test: {
       file: `${L}stores/redis/cluster-decider.test.ts`,

@@ -45,7 +45,7 @@ export const redisRows = [
   {
     name: 'a row that a denial finds under slower rules goes too early',
     file: `${LUA}wide.lua`,
-    find: '      if goesAt(rule, w, sides) + GRACE > w.expires then save(rule, rowKey, w, sides) end\n',
+    find: '      if goesAt(rule, w, sides) + GRACE_US > w.expires then save(rule, KEYS[keysAt[i]], w, sides) end\n',
     replace: '',
     test: {
       file: `${T}redis/rows.test.ts`,
@@ -65,7 +65,7 @@ export const redisRows = [
   {
     name: 'what other rules count in a row is dropped',
     file: `${LUA}rows.lua`,
-    find: '    if extra.empty + GRACE > now then kept[#kept + 1] = extra end\n',
+    find: '    if other.empty + GRACE_US > now then kept[#kept + 1] = other end\n',
     replace: '',
     test: {
       file: `${T}redis/rows.test.ts`,
@@ -135,21 +135,11 @@ export const redisRows = [
   {
     name: 'receipts of buckets in Redis do not count what was given back before',
     file: `${L}stores/redis/decide-operation.ts`,
-    find: '        if (letter === SUMS) out[o + GIVEN_BACK] = texts.readDoubleLE(row + sumsAt + 8 * j)\n',
+    find: '        if (letter === LETTER_SUMS) out[o + GIVEN_BACK] = texts.readDoubleLE(row + sumsAt + 8 * j)\n',
     replace: '',
     test: {
       file: `${T}redis/same-as-memory.test.ts`,
       name: 'a limiter over Redis answers as one over memory does: a take after the clock stepped back is given back',
-    },
-  },
-  {
-    name: 'a reset in Redis leaves receipts as they were',
-    file: `${LUA}change.lua`,
-    find: '    w.sums[j] = w.sums[j] + RESET\n  end\n  w.extras',
-    replace: '  end\n  w.extras',
-    test: {
-      file: `${T}redis/conformance.test.ts`,
-      name: 'stores one server the Redis store over ioredis giving back a reset gives back all, and voids every receipt from before',
     },
   },
   {

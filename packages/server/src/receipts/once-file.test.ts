@@ -242,7 +242,7 @@ describe('rotating', () => {
     const again = openOnce(folder, now)
     for (let i = 0; i < turns; i++) {
       const rerun = again.once.run(`during-${i}`, foreign(now), async () => 'twice')
-      await expect(rerun).rejects.toThrow(NobodyKnows)
+      await expect(rerun).rejects.toThrow(OutcomeUnknown)
     }
   })
 

@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { RedisServer, until } from '../../../limiter/test/redis/servers.js'
-import { NotDone, UnderWay } from '../../src/receipts/once.js'
+import { InProgress, NotDone } from '../../src/receipts/once.js'
 import { OnceInRedis, type OnceRedis } from '../../src/receipts/once-in-redis.js'
 
 const GIVEN = { at: 0, number: null, count: 0 }
@@ -65,7 +65,7 @@ it('a claim that is not begun is gone after some seconds', async () => {
 
 it('what another instance has claimed is not run', async () => {
   await redis.set(key, '?another.1', 'PX', 5000)
-  await expect(run(async () => 'twice')).rejects.toThrow(UnderWay)
+  await expect(run(async () => 'twice')).rejects.toThrow(InProgress)
   expect(await redis.get(key)).toBe('?another.1')
 })
 

@@ -275,7 +275,7 @@ it('a hold that was taken while the store was away is renewed here, and the stor
   // The store knows nothing of it.
   below.outcome = 0
   const renewal = { kind: 'renew', rule, value: 'ada', holdId: 'a', isLocal: true } as const
-  const changed = await guarded.change([renewal], { now: START, deadline: guarded.deadline() })
+  const changed = await guarded.change([renewal], { now: START, deadline: 100 })
   expect(changed).toEqual([START + 60_000_000])
   expect(below.changes.flat()).toEqual([])
 })

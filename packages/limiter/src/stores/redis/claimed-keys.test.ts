@@ -8,7 +8,15 @@ import type { ScriptAnswer } from './change-operation.js'
 import { ClusterDecider, type RecordChange } from './cluster-decider.js'
 import { Addresses, Keys } from './keys.js'
 import { Records, recordBody } from './records.js'
-import { CLAIM, CONFIRM, UNCLAIM } from './script-codes.js'
+import {
+  CLAIM,
+  CONFIRM,
+  LETTER_ALLOWED,
+  LETTER_CONFLICT,
+  LETTER_IN_PROGRESS,
+  LETTER_REPLAYED,
+  UNCLAIM,
+} from './script-protocol.js'
 
 const NOW = 1_790_000_000_000_000
 const DEADLINE_MS = 50
@@ -16,7 +24,7 @@ const RULES = RuleSet.compile({
   rules: { u: { scope: 'user', limits: '10/d' }, o: { scope: 'org', limits: '10/d' } },
 })
 const IDEMPOTENCY = { namespace: 'default', scope: 'org', value: 'acme', id: 'k', fingerprint: 'f' }
-const DONE: ScriptAnswer = { letter: '1', numbers: [], record: null }
+const DONE: ScriptAnswer = { letter: LETTER_ALLOWED, numbers: [], record: null }
 
 let records: Records
 /** What was asked of the record, and what was given back. */
@@ -46,8 +54,8 @@ function decide(allowed = true): Promise<Answer> {
     addresses: new Addresses(new Keys('sluice'), true),
     records,
     deadlineMs: DEADLINE_MS,
-    ofOneSlot: answer,
-    ask: answer,
+    decideInSlot: answer,
+    askPart: answer,
     giveBack: (one) => void givenBack.push(one),
     record: async (change) => {
       asked.push(change)
@@ -76,8 +84,8 @@ describe('a decision under an idempotency key over several slots', () => {
 
   it('takes nothing where the key is claimed by another request, or was used for one', async () => {
     for (const [letter, refusal] of [
-      ['p', IdempotencyInProgress],
-      ['c', IdempotencyConflict],
+      [LETTER_IN_PROGRESS, IdempotencyInProgress],
+      [LETTER_CONFLICT, IdempotencyConflict],
     ] as const) {
       said = () => ({ ...DONE, letter })
       await expect(decide()).rejects.toThrow(refusal)
@@ -112,7 +120,7 @@ describe('a decision under an idempotency key over several slots', () => {
         ])
         throw new StoreFailure('store_timeout', 'unknown')
       }
-      return { ...DONE, letter: record === null ? '1' : 'r', record }
+      return { ...DONE, letter: record === null ? LETTER_ALLOWED : LETTER_REPLAYED, record }
     }
     await expect(decide()).rejects.toThrow(StoreFailure)
     expect(codes()).toEqual([CLAIM, CONFIRM])
@@ -127,7 +135,7 @@ describe('a decision under an idempotency key over several slots', () => {
     const first = await decide()
     records = new Records(new Map([['default', RULES]]))
     said = ({ code }) =>
-      code === CONFIRM ? { ...DONE, letter: 'r', record: recordOf(first) } : DONE
+      code === CONFIRM ? { ...DONE, letter: LETTER_REPLAYED, record: recordOf(first) } : DONE
     const second = await decide()
     expect(second.isReplay).toBe(true)
     expect(givenBack).toHaveLength(1)
