@@ -1,6 +1,7 @@
 // `npm run test:mutations [-- word …]`: whether the tests notice what they are there to notice. Each entry of
-// `mutations/` breaks one guard of the code by a few lines and names the test that must fail. All of it
-// happens in a copy of this checkout. An entry whose text is no longer in the file is an error too.
+// `mutations/` breaks one guard of the code by a few lines and names the test that must fail. All of it happens in a
+// copy of this checkout, with one vitest that stays. Without any break the named tests must pass, before and after.
+// An entry whose text is no longer in the file is an error too.
 // `--find`: prints every test of that file that fails, for choosing one.
 import { spawnSync } from 'node:child_process'
 import {
@@ -14,44 +15,57 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { createVitest } from 'vitest/node'
 import { ensureCommand, ensureDependencies } from './ensure.mjs'
 import { MUTATIONS } from './mutations/list.mjs'
 import { ROOT } from './run.mjs'
 
 const COPY = join(ROOT, '.cache/mutations')
-const REPORT = join(COPY, 'report.json')
+const SCRIPT = join(COPY, 'packages/limiter/src/stores/redis/script.ts')
 /** A break may make a test loop for ever: then it is ended, and counts as noticed. */
-const LONGEST_SECONDS = 300
+const LONGEST_MS = 200_000
+/** Tests that start no process, so no script runs in Redis. */
+const IN_PROCESS =
+  /packages\/[a-z]+\/src\/|limiter\/test\/(leases|limiter|memory|properties|rules|shards)\//
 
 const words = process.argv.slice(2).filter((word) => !word.startsWith('--'))
 const isSearch = process.argv.includes('--find')
+const wanted = MUTATIONS.filter(
+  ({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
+)
+// Before the long work: the texts of all of them.
+for (const mutation of wanted) brokenText(mutation, readFileSync(join(ROOT, mutation.file), 'utf8'))
 
 ensureDependencies()
 ensureCommand('redis-server', 'redis-server')
 ensureCommand('lua5.1', 'lua5.1')
+ensureCommand('/usr/lib/postgresql/*/bin/postgres', 'postgresql')
 makeCopy()
+process.chdir(COPY)
+let vitest = await openVitest()
 
-const wanted = MUTATIONS.filter(
-  ({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
-)
 const escaped = []
-if (!isSearch) checkUnbroken(wanted)
+if (!isSearch) await checkUnbroken()
 for (const [i, mutation] of wanted.entries()) {
-  process.stderr.write(`\r\x1b[K${i + 1} of ${wanted.length}: ${mutation.name} ...`)
-  const { failed, isHung } = broken(mutation)
-  process.stderr.write('\r\x1b[K')
-  if (isSearch) {
-    console.log(`${mutation.name}: ${isHung ? 'hangs' : `${failed.length} tests`}`)
-    for (const test of failed) console.log(`    ${test}`)
-  } else {
-    const isCaught = isHung || failed.includes(mutation.test.name)
-    if (!isCaught) escaped.push(mutation.name)
-    console.log(`${isCaught ? 'caught ' : 'ESCAPED'}  ${mutation.name}${isHung ? ' (hangs)' : ''}`)
-  }
+  const started = performance.now()
+  const { failed, isHung } = await broken(mutation)
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  const isCaught = isHung || failed.includes(mutation.test.name)
+  if (!isCaught) escaped.push(mutation.name)
+  const end = `${mutation.name}${isHung ? ' (hangs)' : ''}`
+  console.log(
+    `${i + 1}/${wanted.length} ${isCaught ? 'caught ' : 'ESCAPED'} ${seconds.padStart(5)} s  ${end}`,
+  )
+  if (isSearch) for (const test of failed) console.log(`    ${test}`)
 }
+// A break that had stayed would make others look as if they were caught.
+if (!isSearch) await checkUnbroken()
+await vitest.close()
 rmSync(COPY, { recursive: true, force: true })
 if (isSearch) process.exit(0)
 console.log(`${wanted.length - escaped.length} caught, ${escaped.length} escaped`)
+for (const name of escaped) console.log(`    ${name}`)
 process.exit(escaped.length === 0 ? 0 : 1)
 
 /** The files that git knows or would add, and packages by links; those of this repository lead into the copy. */
@@ -72,7 +86,7 @@ function makeCopy() {
   ])
     linkModules(folder)
   // Tests of the server take the library as it is built.
-  build()
+  inCopy('npx', ['tsc', '-b'])
 }
 
 function linkModules(folder) {
@@ -88,68 +102,108 @@ function linkModules(folder) {
     symlinkSync(join(COPY, 'packages', name), join(to, '@sluice', name))
 }
 
+/** Throws what it printed if it fails. */
 function inCopy(command, args) {
   const env = { ...process.env, NO_COLOR: '1' }
-  return spawnSync(command, args, { cwd: COPY, encoding: 'utf8', env })
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: COPY, encoding: 'utf8', env })
+  if (status !== 0) throw new Error(`${stdout}${stderr}`)
+}
+
+function openVitest() {
+  return createVitest('test', {
+    root: COPY,
+    run: true,
+    watch: false,
+    reporters: [{}],
+    fileParallelism: false,
+    dangerouslyIgnoreUnhandledErrors: true,
+  })
 }
 
 /** Without any break all named tests pass. */
-function checkUnbroken(mutations) {
-  const files = [...new Set(mutations.map(({ test }) => test.file))]
-  const names = new Set(mutations.map(({ test }) => test.name))
-  const { passed, failed } = runTests(files, '', files.length * LONGEST_SECONDS)
-  const missing = [...names].filter((name) => !passed.includes(name))
+async function checkUnbroken() {
+  const names = new Map()
+  for (const { test } of wanted)
+    names.set(test.file, (names.get(test.file) ?? new Set()).add(test.name))
+  const missing = []
+  for (const [file, of] of names) {
+    const { passed, failed } = await runTests(file, [...of])
+    for (const name of of)
+      if (!passed.includes(name)) missing.push(`${name}${failed.includes(name) ? ' (fails)' : ''}`)
+  }
   if (missing.length === 0) return
   console.error('Without any break these do not pass, or do not exist:')
-  for (const name of missing) console.error(`    ${name}${failed.includes(name) ? ' (fails)' : ''}`)
+  for (const name of missing) console.error(`    ${name}`)
   process.exit(1)
 }
 
-function build() {
-  const built = inCopy('npx', ['tsc', '-b'])
-  if (built.status !== 0) throw new Error(built.stdout)
+function brokenText({ name, find, replace, also }, text) {
+  let changed = text
+  for (const one of also === undefined ? [{ find, replace }] : [{ find, replace }, also]) {
+    const times = changed.split(one.find).length - 1
+    if (times !== 1) throw new Error(`${name}: its text is there ${times} times`)
+    changed = changed.replace(one.find, () => one.replace)
+  }
+  return changed
 }
 
 /** The names of the tests that fail with this break, or that they hang. */
-function broken({ name, file, find, replace, also, test, isBuilt }) {
+async function broken(mutation) {
+  const { file, test, isBuilt } = mutation
   const path = join(COPY, file)
-  const text = readFileSync(path, 'utf8')
-  const isInScript = file.includes('/algorithms/') || file.endsWith('.lua')
-  const prepare = () => {
-    if (isInScript) inCopy('node', ['scripts/generate-lua.mjs'])
-    if (isBuilt) build()
+  const [text, script] = [readFileSync(path, 'utf8'), readFileSync(SCRIPT, 'utf8')]
+  const isInScript =
+    file.endsWith('.lua') || (file.includes('/algorithms/') && !IN_PROCESS.test(test.file))
+  const changed = () => {
+    if (isBuilt) inCopy('npx', ['tsc', '-b'])
+    vitest.invalidateFile(path)
+    vitest.invalidateFile(SCRIPT)
   }
-  let changed = replaced(name, text, find, replace)
-  if (also !== undefined) changed = replaced(name, changed, also.find, also.replace)
   try {
-    writeFileSync(path, changed)
-    prepare()
-    return runTests([test.file], isSearch ? '' : test.name)
+    writeFileSync(path, brokenText(mutation, text))
+    if (isInScript) inCopy('node', ['scripts/generate-lua.mjs'])
+    changed()
+    return await runTests(test.file, isSearch ? [] : [test.name])
   } finally {
     writeFileSync(path, text)
-    prepare()
+    if (isInScript) writeFileSync(SCRIPT, script)
+    changed()
   }
 }
 
-function replaced(name, text, find, replace) {
-  const times = text.split(find).length - 1
-  if (times !== 1) throw new Error(`${name}: its text is there ${times} times`)
-  return text.replace(find, () => replace)
+/** Only tests that fail by themselves count: a file that does not even load has found nothing. Without names: all. */
+async function runTests(file, names) {
+  const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const pattern = names.map((name) => `^${escape(name)}$`).join('|')
+  vitest.setGlobalTestNamePattern(names.length === 0 ? /./ : new RegExp(pattern))
+  vitest.state.filesMap.clear()
+  const specifications = await vitest.globTestSpecifications([join(COPY, file)])
+  const longestMs = LONGEST_MS * Math.max(1, names.length)
+  const done = await Promise.race([
+    vitest.runTestSpecifications(specifications, false),
+    wait(longestMs, null, { ref: false }),
+  ])
+  if (done === null) {
+    await endWorkers()
+    return { passed: [], failed: [], isHung: true }
+  }
+  const tests = done.testModules.flatMap(({ children }) => [...children.allTests()])
+  const named = (state) =>
+    tests
+      .filter((test) => test.result().state === state)
+      .map(({ fullName }) => fullName.split(' > ').join(' '))
+  return { passed: named('passed'), failed: named('failed'), isHung: false }
 }
 
-/** Only what fails by itself counts: a file that does not even load has found nothing. */
-function runTests(files, pattern = '', seconds = LONGEST_SECONDS) {
-  rmSync(REPORT, { force: true })
-  const only = pattern === '' ? [] : ['-t', pattern.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')]
-  const args = ['vitest', 'run', '--reporter=json', `--outputFile=${REPORT}`, ...only, ...files]
-  // Ends vitest's workers too, which `spawnSync` would leave running.
-  const done = inCopy('timeout', ['--signal=KILL', String(seconds), 'npx', ...args])
-  if (done.signal === 'SIGKILL' || done.status === 137)
-    return { passed: [], failed: [], isHung: true }
-  if (!existsSync(REPORT)) throw new Error(`${done.stdout}${done.stderr}`)
-  const { testResults } = JSON.parse(readFileSync(REPORT, 'utf8'))
-  const all = testResults.flatMap(({ assertionResults }) => assertionResults)
-  const named = (status) =>
-    all.filter((each) => each.status === status).map((each) => each.fullName)
-  return { passed: named('passed'), failed: named('failed'), isHung: false }
+/** A worker in an endless loop hears nothing: it is killed, and vitest opened anew. */
+async function endWorkers() {
+  for (const pid of descendantsOf(process.pid)) process.kill(pid, 'SIGKILL')
+  await Promise.race([vitest.close().catch(() => {}), wait(5000)])
+  vitest = await openVitest()
+}
+
+function descendantsOf(pid) {
+  const { stdout } = spawnSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' })
+  const children = stdout.split('\n').filter(Boolean).map(Number)
+  return children.flatMap((child) => [...descendantsOf(child), child])
 }
