@@ -285,7 +285,7 @@ export const counterFiles = [
     replace: "    if (this.#text !== '') rm",
     test: {
       file: `${ST}counters/lock.test.ts`,
-      name: 'of a process that ended is taken over, though its parent does not know yet',
+      name: 'that another server has taken over stays when this one closes',
     },
   },
   {
