@@ -127,10 +127,12 @@ async function checkUnbroken() {
     names.set(test.file, (names.get(test.file) ?? new Set()).add(test.name))
   const missing = []
   for (const [file, of] of names) {
+    process.stderr.write(`\r\x1b[KWithout a break: ${file} ...`)
     const { passed, failed } = await runTests(file, [...of])
     for (const name of of)
       if (!passed.includes(name)) missing.push(`${name}${failed.includes(name) ? ' (fails)' : ''}`)
   }
+  process.stderr.write('\r\x1b[K')
   if (missing.length === 0) return
   console.error('Without any break these do not pass, or do not exist:')
   for (const name of missing) console.error(`    ${name}`)

@@ -298,4 +298,14 @@ export const counterFiles = [
       name: 'two servers and one folder the second is told who has it, and gets it once the first was killed',
     },
   },
+  {
+    name: 'a disk in trouble is written to at every interval',
+    file: `${S}counters/counters.ts`,
+    find: 'Math.min(2 ** this.#failures, MOST_INTERVALS)',
+    replace: '1',
+    test: {
+      file: `${ST}counters/counters.test.ts`,
+      name: 'trouble with the disk lets the next write wait for 2, 4, 8 and so on intervals, and for 32 at most',
+    },
+  },
 ]

@@ -149,6 +149,27 @@ describe('a full store', () => {
 })
 
 describe('trouble with the disk', () => {
+  it('lets the next write wait for 2, 4, 8 and so on intervals, and for 32 at most', async () => {
+    const delays: number[] = []
+    let tick = () => {}
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms: number) => {
+      delays.push(ms)
+      tick = run
+      return { unref: () => undefined }
+    }) as unknown as typeof setTimeout)
+    const options = { now: () => START, intervalMs: 10_000, open: failing('EIO', () => true) }
+    const counters = openCounters(newFolder(), options)
+    limiterOver(counters.store).checkSync({ subject: { user: 'u1' } })
+    for (let i = 1; i <= 7; i++) {
+      tick()
+      while (delays.length <= i) await new Promise(setImmediate)
+    }
+    vi.restoreAllMocks()
+    // What the write took is subtracted.
+    expect(delays.map((ms) => Math.ceil(ms / 10_000))).toEqual([1, 2, 4, 8, 16, 32, 32, 32])
+    await counters.close()
+  })
+
   it.each(['ENOSPC', 'EIO', 'EACCES'])(
     '(%s) is said once, stops no decision, and is over by itself',
     async (code) => {
