@@ -231,7 +231,7 @@ export const idempotency = [
     find: '      if (letter === LETTER_IN_PROGRESS) throw new IdempotencyInProgress()\n',
     replace: '',
     test: {
-      file: `${L}stores/redis/cluster-decider.test.ts`,
+      file: `${L}stores/redis/claimed-keys.test.ts`,
       name: 'a decision under an idempotency key over several slots takes nothing where the key is claimed by another request, or was used for one',
     },
   },
@@ -241,7 +241,7 @@ export const idempotency = [
     find: '      if (letter === LETTER_CONFLICT) throw new IdempotencyConflict()\n',
     replace: '',
     test: {
-      file: `${L}stores/redis/cluster-decider.test.ts`,
+      file: `${L}stores/redis/claimed-keys.test.ts`,
       name: 'a decision under an idempotency key over several slots takes nothing where the key is claimed by another request, or was used for one',
     },
   },
@@ -251,7 +251,7 @@ export const idempotency = [
     find: "askRecord(CLAIM, 2 * deadlineMs, '')",
     replace: "askRecord(CLAIM, RECORD_MS, '')",
     test: {
-      file: `${L}stores/redis/cluster-decider.test.ts`,
+      file: `${L}stores/redis/claimed-keys.test.ts`,
       name: 'a decision under an idempotency key over several slots claims the key for two deadlines, and confirms it for five minutes',
     },
   },
@@ -261,7 +261,7 @@ export const idempotency = [
     find: "      if (notConfirmedBy(failure) === 'unknown') records.noteOwn(key, answer)\n      else {",
     replace: '      {',
     test: {
-      file: `${L}stores/redis/cluster-decider.test.ts`,
+      file: `${L}stores/redis/claimed-keys.test.ts`,
       name: 'a decision under an idempotency key over several slots keeps what it took where the record may have been kept, and replays that',
     },
   },
@@ -271,7 +271,7 @@ export const idempotency = [
     find: "        giveBack(answer)\n        askRecord(UNCLAIM, 0, '').catch(() => {})\n",
     replace: "        askRecord(UNCLAIM, 0, '').catch(() => {})\n",
     test: {
-      file: `${L}stores/redis/cluster-decider.test.ts`,
+      file: `${L}stores/redis/claimed-keys.test.ts`,
       name: 'a decision under an idempotency key over several slots gives back what it took and gives up its claim where the record was certainly not kept',
     },
   },
@@ -281,7 +281,7 @@ export const idempotency = [
     find: "        giveBack(answer)\n        askRecord(UNCLAIM, 0, '').catch(() => {})\n",
     replace: '        giveBack(answer)\n',
     test: {
-      file: `${L}stores/redis/cluster-decider.test.ts`,
+      file: `${L}stores/redis/claimed-keys.test.ts`,
       name: 'a decision under an idempotency key over several slots gives back what it took and gives up its claim where the record was certainly not kept',
     },
   },
@@ -291,7 +291,7 @@ export const idempotency = [
     find: '    if (own?.decidedAt === record.readDoubleLE(BODY_AT)) return own.again()\n',
     replace: '',
     test: {
-      file: `${L}stores/redis/cluster-decider.test.ts`,
+      file: `${L}stores/redis/claimed-keys.test.ts`,
       name: 'a decision under an idempotency key over several slots keeps what it took where the record may have been kept, and replays that',
     },
   },
