@@ -82,7 +82,7 @@ export const ERROR_CODES = {
   lost: {
     status: 404,
     meaning: 'The hold has ended: it was released, or not renewed before its time-out.',
-    remedy: 'Take a new one with a check. Renew at a third of the time-out.',
+    remedy: 'Take a new one with a check. Renew every quarter of the time-out.',
   },
   timed_out: {
     status: 408,

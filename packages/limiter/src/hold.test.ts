@@ -20,6 +20,7 @@ class DistantStore implements Store {
   /** Null: what was done. */
   outcome: Changed | null = null
   renewals = 0
+  releases = 0
 
   async decide(transaction: Transaction) {
     const answer = this.#memory.decide(transaction)
@@ -29,6 +30,7 @@ class DistantStore implements Store {
 
   async change(operations: readonly Operation[], moment: Moment): Promise<Changed[]> {
     this.renewals += operations.filter(({ kind }) => kind === 'renew').length
+    this.releases += operations.filter(({ kind }) => kind === 'release').length
     const changed = this.#memory.change(operations, moment)
     const { outcome } = this
     await pass(this.changeMs)
@@ -98,6 +100,36 @@ describe('a hold', () => {
     store.changeMs = 1000
     await moveTo(TIMEOUT_MS + 1)
     expect(hold.lost).toBe(false)
+  })
+
+  it('has time for a third renewal although two fail slowly', async () => {
+    store.outcome = 'not_done'
+    store.changeMs = 5000
+    const hold = await take()
+    await moveTo(2 * RENEWED_AT_MS + 6000)
+    expect(store.renewals).toBe(2)
+    store.outcome = null
+    await moveTo(TIMEOUT_MS + 1)
+    expect([store.renewals, hold.lost]).toEqual([3, false])
+  })
+
+  it('is not renewed at the moment at which it is lost', async () => {
+    store.outcome = 'not_done'
+    const hold = await take()
+    await moveTo(BELIEVED_MS - 10)
+    expect(store.renewals).toBe(3)
+    store.outcome = null
+    await moveTo(BELIEVED_MS + 1)
+    expect([store.renewals, hold.lost]).toEqual([3, true])
+  })
+
+  it('that was lost before its renewal was answered is released', async () => {
+    store.changeMs = 50_000
+    const hold = await take()
+    await moveTo(BELIEVED_MS + 1)
+    expect([hold.lost, store.releases]).toEqual([true, 0])
+    await moveTo(RENEWED_AT_MS + 50_001)
+    expect(store.releases).toBe(1)
   })
 
   it('is lost as soon as the store says that it has ended', async () => {

@@ -36,7 +36,7 @@ export class HoldRecord extends FullDecisionRecord {
     this.keeper = keeper
     this.ticket = this.hold
     this.heldUntil = askedAt + this.lifeMs
-    this.schedule()
+    this.schedule(askedAt)
   }
 
   /** A little less than the store gives it: clocks differ in speed. */
@@ -52,30 +52,40 @@ export class HoldRecord extends FullDecisionRecord {
     return this.loss.signal.aborted
   }
 
-  /** Less than a third of its life, so that two renewals may fail and a third one still has time. */
-  private schedule(): void {
-    if (this.ticket !== null) this.wait(0.3 * this.lifeMs, () => void this.renewOnce())
+  /**
+   * Less than a third of its life after it was asked for last, so that two renewals may fail and a third one still
+   * has time.
+   */
+  private schedule(askedAt: number): void {
+    if (this.ticket === null) return
+    this.wait(askedAt + 0.3 * this.lifeMs - performance.now(), () => void this.renewOnce())
   }
 
   /** Calls once, after so many milliseconds or when the hold ends. The timer keeps no process alive. */
   private wait(ms: number, call: () => void): void {
     const left = Math.max(0, this.heldUntil - performance.now())
     clearTimeout(this.timer)
-    this.timer = setTimeout(call, Math.min(ms, left, LONGEST_TIMER_MS))
+    this.timer = setTimeout(call, Math.max(0, Math.min(ms, left, LONGEST_TIMER_MS)))
     this.timer.unref()
   }
 
   private async renewOnce(): Promise<void> {
-    if (this.ticket === null) return
+    const { ticket } = this
+    if (ticket === null) return
     const askedAt = performance.now()
-    const renewing = this.keeper.renew(this.ticket)
+    if (askedAt >= this.heldUntil) return this.end()
+    const renewing = this.keeper.renew(ticket)
     // The answer may come later than the hold ends.
     this.awaitEnd()
     const expiry = await renewing
-    if (this.ticket === null) return
+    if (this.ticket === null) {
+      // It was lost meanwhile, and would live on in the store.
+      if (this.lost && expiry !== 0) this.keeper.release(ticket).catch(() => {})
+      return
+    }
     if (typeof expiry === 'number' && expiry > 0) this.heldUntil = askedAt + this.lifeMs
     if (expiry === 0 || performance.now() >= this.heldUntil) this.end()
-    else this.schedule()
+    else this.schedule(askedAt)
   }
 
   private awaitEnd(): void {
