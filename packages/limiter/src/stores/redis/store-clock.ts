@@ -68,7 +68,8 @@ export class StoreClock {
       this.#doubted = [offset, uncertainty]
       if (contradicts(doubted, by)) return
     } else if (!isSharper) {
-      this.#doubted = NO_DOUBT
+      const [doubted, by] = this.#doubted
+      if (contradicts(doubted, by)) this.#doubted = NO_DOUBT
       return
     }
     this.#doubted = NO_DOUBT
