@@ -24,7 +24,10 @@ export interface Transaction extends Moment {
   readonly idempotency: Idempotency | null
   /** Another instance asked this: what it took is that one's to give back. */
   readonly isForeign: boolean
-  /** Called with what was taken after the deadline, when somebody else has answered; null: the take stays. */
+  /**
+   * Called with an answer that comes after the deadline, when the request was answered without it. Null: what it took
+   * stays taken.
+   */
   readonly late: ((answer: Answer) => void) | null
 }
 

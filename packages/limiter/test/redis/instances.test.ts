@@ -1,7 +1,8 @@
 /** Instances that disagree: about the time, or about the rules. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createLimiter } from '../../src/index.js'
+import { createLimiter, RuleSet, type Slices } from '../../src/index.js'
 import { redisStore } from '../../src/redis.js'
+import { drain } from '../../src/slices.js'
 import { connected, limiterOver, START } from './over-redis.js'
 import { RedisServer } from './servers.js'
 
@@ -12,6 +13,8 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 const subject = { user: 'ada' }
+
+function* nothing(): Slices<void> {}
 
 describe('an instance whose clock is wrong', () => {
   it.each([
@@ -110,7 +113,14 @@ describe('instances that know several namespaces', () => {
     })
     for (const store of [...stores, ...stores]) await store.beat()
     expect(stores.map(({ health }) => health.instances)).toEqual([2, 2])
-    for (const store of stores) await store.close()
+    // One namespace is gone, and another instance never knew it.
+    for (const store of stores)
+      drain(store.use(RuleSet.compile({ namespace: 'acme', rules: {} })) ?? nothing())
+    const late = redisStore(client, options)
+    createLimiter({ rules: { r: { scope: 'user', limits: '9/h' } }, store: late })
+    for (const store of [...stores, late, late]) await store.beat()
+    expect(late.health.instances).toBe(3)
+    for (const store of [...stores, late]) await store.close()
     client.disconnect()
   })
 })

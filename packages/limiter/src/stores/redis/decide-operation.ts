@@ -38,20 +38,15 @@ export interface DecideNeeds {
   readonly records: Records
 }
 
-/** What few decisions need. */
-export interface RareCases {
-  /** Called with what was answered after the operation had failed. */
-  readonly late?: (answer: Answer) => void
-  /** Asks for each row by itself, where the transaction's slot is on the move. */
-  readonly rowByRow?: (transaction: Transaction, callbacks: DecisionCallbacks) => void
-}
+/** Asks for each row of a transaction by itself, because its slot is on the move. */
+export type AskRowByRow = (transaction: Transaction, callbacks: DecisionCallbacks) => void
 
 export class DecideOperation extends ScriptOperation {
   readonly layouts: readonly RuleLayout[]
   readonly #transaction: Transaction
   readonly #needs: DecideNeeds
   readonly #callbacks: DecisionCallbacks
-  readonly #rare: RareCases | null
+  readonly #rowByRow: AskRowByRow | null
   /** Its idempotency record; null if it has none. */
   readonly #recordKey: string | null
 
@@ -60,7 +55,7 @@ export class DecideOperation extends ScriptOperation {
     slot: number,
     needs: DecideNeeds,
     callbacks: DecisionCallbacks,
-    rare: RareCases | null = null,
+    rowByRow: AskRowByRow | null = null,
   ) {
     super(slot, transaction.now, transaction.deadline)
     const { rules, idempotency, dryRun } = transaction
@@ -72,7 +67,7 @@ export class DecideOperation extends ScriptOperation {
     this.#transaction = transaction
     this.#needs = needs
     this.#callbacks = callbacks
-    this.#rare = rare
+    this.#rowByRow = rowByRow
   }
 
   get keys(): string[] {
@@ -151,7 +146,7 @@ export class DecideOperation extends ScriptOperation {
   }
 
   #settle(answer: Answer): void {
-    if (this.isOver) return (this.#rare?.late ?? this.#transaction.late)?.(answer)
+    if (this.isOver) return this.#transaction.late?.(answer)
     this.isOver = true
     this.#callbacks.answered(answer)
   }
@@ -167,9 +162,9 @@ export class DecideOperation extends ScriptOperation {
   }
 
   override askRowByRow(): boolean {
-    const rowByRow = this.#rare?.rowByRow
+    const rowByRow = this.#rowByRow
     const isOneRow = this.layouts.length === 1 && this.#recordKey === null
-    if (isOneRow || rowByRow === undefined) return false
+    if (isOneRow || rowByRow === null) return false
     this.isOver = true
     rowByRow(this.#transaction, this.#callbacks)
     return true

@@ -14,7 +14,7 @@ import type { LeaseAsk, LeaseReply } from '../leasing.js'
 import { type Changed, givingBack, type Operation } from '../operation.js'
 import type { Beat, DecisionCallbacks, HearCalls, RemoteStore } from '../remote-store.js'
 import { notConfirmedBy, type StoreFailure } from '../store.js'
-import type { Moment, Transaction } from '../transaction.js'
+import { type Moment, type Transaction, withParts } from '../transaction.js'
 import {
   type Change,
   ChangeOperation,
@@ -23,7 +23,7 @@ import {
   type ScriptAnswer,
 } from './change-operation.js'
 import { ClusterDecider } from './cluster-decider.js'
-import { type DecideNeeds, DecideOperation, type RareCases } from './decide-operation.js'
+import { type AskRowByRow, type DecideNeeds, DecideOperation } from './decide-operation.js'
 import { Addresses, type Keys } from './keys.js'
 import { LeaseOperation } from './lease-operation.js'
 import { OperationQueue } from './operation-queue.js'
@@ -100,30 +100,34 @@ export class RedisStore implements RemoteStore {
   }
 
   /** In a cluster, of one slot. */
-  #askSlot(transaction: Transaction, slot: number, rare: RareCases): Promise<Answer> {
-    return new Promise((answered, failed) =>
+  #askSlot(
+    transaction: Transaction,
+    slot: number,
+    rowByRow: AskRowByRow | null = null,
+  ): Promise<Answer> {
+    return new Promise((answered, failed) => {
+      const callbacks = { answered, failed }
       this.#queue.push(
-        new DecideOperation(transaction, slot, this.#decideNeeds, { answered, failed }, rare),
-      ),
-    )
+        new DecideOperation(transaction, slot, this.#decideNeeds, callbacks, rowByRow),
+      )
+    })
   }
 
   #clusterDecider(): ClusterDecider {
     const { lastSeen, timers } = this.#parts
     const addresses = this.#addresses
-    const ifMoving: RareCases = {
-      rowByRow: (whole, callbacks) => this.#askCluster(this.#cluster!, whole, callbacks),
-    }
-    // The whole request has failed because this part was late: what the part took is given back.
-    const ifLate: RareCases = { late: (answer) => this.#giveBack(answer) }
+    const rowByRow: AskRowByRow = (whole, callbacks) =>
+      this.#askCluster(this.#cluster!, whole, callbacks)
+    // The whole request has failed because a part was late: what the part took is given back.
+    const late = (answer: Answer) => this.#giveBack(answer)
     return new ClusterDecider({
       addresses,
       deadlineMs: timers.deadlineMs,
       records: this.#records,
-      decideInSlot: (transaction, slot) => this.#askSlot(transaction, slot, ifMoving),
+      decideInSlot: (transaction, slot) => this.#askSlot(transaction, slot, rowByRow),
       askPart: (transaction) => {
         const slot = addresses.slotOfRow(transaction.rules[0]!.family, transaction.values[0]!)
-        return this.#askSlot(transaction, slot, ifLate)
+        return this.#askSlot(withParts(transaction, { late }), slot)
       },
       giveBack: (answer) => this.#giveBack(answer),
       record: (change, { now, deadline }) => {
@@ -215,8 +219,9 @@ export class RedisStore implements RemoteStore {
 
   beat(node: string | null): Beat {
     const { keys, port } = this.#parts
-    // The same for every instance, in whatever order they came to know their namespaces.
-    const [namespace = DEFAULT_NAMESPACE] = [...this.#rules.keys()].sort()
+    // The same for every instance, in whatever order they came to know their namespaces. One without rules may be gone.
+    const known = [...this.#rules.values()].filter(({ families }) => families.size > 0)
+    const [namespace = DEFAULT_NAMESPACE] = known.map((rules) => rules.namespace).sort()
     let tag = namespace
     // A key of that node's own: some number's slot is there.
     if (node !== null && node !== '')

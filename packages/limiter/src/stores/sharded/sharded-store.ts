@@ -73,11 +73,11 @@ export class ShardedStore implements LeasingStore {
     return asWholeRule(answer, transaction, choices)
   }
 
-  /** Asks these shards, and learns from the answer. `late`: as of a transaction. */
+  /** Asks these shards, and learns from the answer. `late`: see Transaction. */
   async #ask(
     transaction: Transaction,
     choices: readonly ShardChoice[],
-    late: Transaction['late'] = null,
+    late: Transaction['late'] = transaction.late,
   ): Promise<Answer> {
     const rules = [...transaction.rules]
     for (const { index, rule, levels, shard, cost } of choices) {
