@@ -6,7 +6,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -87,19 +87,24 @@ async function startServer(build, { environment = {}, isSidecar = false }) {
   const env = { ...process.env, ...environment }
   const started = performance.now()
   const child = spawn('taskset', args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  while (!/localhost:(\d+)/.test(said)) {
-    const [chunk] = await Promise.race([once(child.stderr, 'data'), once(child, 'exit')])
-    if (child.exitCode !== null) throw new Error(`it did not start: ${said}`)
-    said += chunk
-  }
-  const startMs = performance.now() - started
   const stop = async () => {
-    child.kill('SIGKILL')
-    await once(child, 'exit')
+    if (child.exitCode === null) {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
     redis?.stop()
     rmSync(cwd, { recursive: true, force: true })
   }
+  let said = ''
+  while (!/localhost:(\d+)/.test(said)) {
+    const [chunk] = await Promise.race([once(child.stderr, 'data'), once(child, 'exit')])
+    if (child.exitCode !== null) {
+      await stop()
+      throw new Error(`it did not start: ${said}`)
+    }
+    said += chunk
+  }
+  const startMs = performance.now() - started
   return { port: Number(/localhost:(\d+)/.exec(said)[1]), pid: child.pid, startMs, stop }
 }
 
@@ -107,8 +112,18 @@ async function startRedis() {
   const port = await freePort()
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '']
   const child = spawn('taskset', ['-c', '1', 'redis-server', ...args], { stdio: 'ignore' })
-  await wait(200)
+  while (!(await answers(port))) await wait(20)
   return { options: ['--redis', `redis://127.0.0.1:${port}`], stop: () => child.kill('SIGKILL') }
+}
+
+async function answers(port) {
+  const socket = connect(port, '127.0.0.1')
+  const [isOpen] = await Promise.race([
+    once(socket, 'connect').then(() => [true]),
+    once(socket, 'error').then(() => [false]),
+  ])
+  socket.destroy()
+  return isOpen
 }
 
 async function freePort() {

@@ -208,7 +208,7 @@ ${MATH}${print(items, reach(items, roots))}return { ${roots.map((root) => `${roo
 `
   const own = [...NAMED.map(source), ...partsOf(SCRIPT).map(lua)].flatMap(constantsOf)
   const every = new Map([...constants, ...own])
-  if (every.size !== constants.size + own.length) throw new Error('a constant has two values')
+  if (every.size !== constants.size + own.length) throw new Error('a constant is defined twice')
   const assembled = assemble(items, SCRIPT).replace(/^local [A-Z][A-Z_]* = \d+\n/gm, '')
   const code = MATH + withNumbers(minify(assembled), every)
   if (code.includes('`') || code.includes('\\'))

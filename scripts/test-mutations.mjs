@@ -23,7 +23,8 @@ import { ROOT } from './run.mjs'
 
 const COPY = join(ROOT, '.cache/mutations')
 const SCRIPT = join(COPY, 'packages/limiter/src/stores/redis/script.ts')
-/** A break may make a test loop for ever: then it is ended, and counts as noticed. */
+const ALGORITHMS = join(COPY, 'packages/limiter/lua/algorithms.lua')
+/** A break may make a test loop for ever: then it is ended, and counts as noticed if the test ends without the break. */
 const LONGEST_MS = 200_000
 /** Tests that start no process, so no script runs in Redis. */
 const IN_PROCESS =
@@ -34,6 +35,10 @@ const isSearch = process.argv.includes('--find')
 const wanted = MUTATIONS.filter(
   ({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
 )
+if (wanted.length === 0) {
+  console.error(`No break's name contains ${words.join(' or ')}.`)
+  process.exit(2)
+}
 // Before the long work: the texts of all of them.
 for (const mutation of wanted) brokenText(mutation, readFileSync(join(ROOT, mutation.file), 'utf8'))
 
@@ -46,10 +51,11 @@ process.chdir(COPY)
 let vitest = await openVitest()
 
 const escaped = []
-if (!isSearch) await checkUnbroken()
+if (!isSearch) await checkUnbroken(wanted)
 for (const [i, mutation] of wanted.entries()) {
   const started = performance.now()
   const { failed, isHung } = await broken(mutation)
+  if (isHung) await checkUnbroken([mutation])
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   const isCaught = isHung || failed.includes(mutation.test.name)
   if (!isCaught) escaped.push(mutation.name)
@@ -60,7 +66,7 @@ for (const [i, mutation] of wanted.entries()) {
   if (isSearch) for (const test of failed) console.log(`    ${test}`)
 }
 // A break that had stayed would make others look as if they were caught.
-if (!isSearch) await checkUnbroken()
+if (!isSearch) await checkUnbroken(wanted)
 await vitest.close()
 rmSync(COPY, { recursive: true, force: true })
 if (isSearch) process.exit(0)
@@ -120,10 +126,10 @@ function openVitest() {
   })
 }
 
-/** Without any break all named tests pass. */
-async function checkUnbroken() {
+/** Without any break all named tests pass; else it ends here. */
+async function checkUnbroken(mutations) {
   const names = new Map()
-  for (const { test } of wanted)
+  for (const { test } of mutations)
     names.set(test.file, (names.get(test.file) ?? new Set()).add(test.name))
   const missing = []
   for (const [file, of] of names) {
@@ -136,6 +142,7 @@ async function checkUnbroken() {
   if (missing.length === 0) return
   console.error('Without any break these do not pass, or do not exist:')
   for (const name of missing) console.error(`    ${name}`)
+  await vitest.close()
   process.exit(1)
 }
 
@@ -153,22 +160,25 @@ function brokenText({ name, find, replace, also }, text) {
 async function broken(mutation) {
   const { file, test, isBuilt } = mutation
   const path = join(COPY, file)
-  const [text, script] = [readFileSync(path, 'utf8'), readFileSync(SCRIPT, 'utf8')]
+  const before = [path, SCRIPT, ALGORITHMS].map((one) => [one, readFileSync(one, 'utf8')])
   const isInScript =
     file.endsWith('.lua') || (file.includes('/algorithms/') && !IN_PROCESS.test(test.file))
   const changed = () => {
     if (isBuilt) inCopy('npx', ['tsc', '-b'])
     vitest.invalidateFile(path)
     vitest.invalidateFile(SCRIPT)
+    if (isBuilt)
+      for (const project of vitest.projects)
+        for (const environment of Object.values(project.vite.environments))
+          environment.moduleGraph.invalidateAll()
   }
   try {
-    writeFileSync(path, brokenText(mutation, text))
+    writeFileSync(path, brokenText(mutation, before[0][1]))
     if (isInScript) inCopy('node', ['scripts/generate-lua.mjs'])
     changed()
     return await runTests(test.file, isSearch ? [] : [test.name])
   } finally {
-    writeFileSync(path, text)
-    if (isInScript) writeFileSync(SCRIPT, script)
+    for (const [one, text] of before) writeFileSync(one, text)
     changed()
   }
 }
@@ -199,7 +209,13 @@ async function runTests(file, names) {
 
 /** A worker in an endless loop hears nothing: it is killed, and vitest opened anew. */
 async function endWorkers() {
-  for (const pid of descendantsOf(process.pid)) process.kill(pid, 'SIGKILL')
+  for (const pid of descendantsOf(process.pid)) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It has just ended.
+    }
+  }
   await Promise.race([vitest.close().catch(() => {}), wait(5000)])
   vitest = await openVitest()
 }

@@ -260,8 +260,8 @@ export const away = [
   {
     name: 'instances count each other by the namespace that they came to know first',
     file: `${L}stores/redis/redis-store.ts`,
-    find: '[...this.#rules.keys()].sort()',
-    replace: '[...this.#rules.keys()]',
+    find: 'known.map((rules) => rules.namespace).sort()',
+    replace: 'known.map((rules) => rules.namespace)',
     test: {
       file: `${T}redis/instances.test.ts`,
       name: 'instances that know several namespaces count each other in whatever order they came to know them',
@@ -280,8 +280,8 @@ export const away = [
   {
     name: 'two requests that had waited, with others between them, move the store’s time',
     file: `${L}stores/redis/store-clock.ts`,
-    find: '      this.#doubted = NO_DOUBT\n      return\n',
-    replace: '      return\n',
+    find: '      if (contradicts(doubted, by)) this.#doubted = NO_DOUBT\n',
+    replace: '',
     test: {
       file: `${L}stores/redis/store-clock.test.ts`,
       name: "how far the store's clock is ahead is not moved by two such requests with another call between them",

@@ -97,7 +97,7 @@ export const clocks = [
     name: 'a hold of a time ahead lives longer than one that is taken now',
     file: `${L}algorithms/clock-steps.ts`,
     find: '(beside as Holds).shorten(now + limit.window)',
-    replace: '(beside as Holds).shorten(now + 2 * limit.window + LONGEST_STEP)',
+    replace: '(beside as Holds).shorten(now + 2 * limit.window + GRACE_US)',
     test: {
       file: `${T}redis/conformance.test.ts`,
       name: 'stores the memory store time going back 5 concurrent for 10s: after a day ahead and back, what is used is used, and no longer than that',

@@ -249,7 +249,7 @@ export const idempotency = [
     name: 'a claim lives as long as a record',
     file: `${L}stores/redis/cluster-decider.ts`,
     find: "askRecord(CLAIM, 2 * deadlineMs, '')",
-    replace: "askRecord(CLAIM, RECORD_MS, '')",
+    replace: "askRecord(CLAIM, REPLAYABLE_US / 1000, '')",
     test: {
       file: `${L}stores/redis/claimed-keys.test.ts`,
       name: 'a decision under an idempotency key over several slots claims the key for two deadlines, and confirms it for five minutes',

@@ -1,5 +1,5 @@
 // The breaks of `npm run test:mutations`: what each takes out, and the test that must fail.
-// `isBuilt`: the test runs the built packages.
+// `isBuilt`: the test runs the built packages. `also`: a second change of the same file.
 import { amounts } from './amounts.mjs'
 import { arithmetic } from './arithmetic.mjs'
 import { away } from './away.mjs'

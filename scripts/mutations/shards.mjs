@@ -336,9 +336,9 @@ export const shards = [
   },
   {
     name: 'what Redis takes too late from another shard is kept',
-    file: `${L}stores/redis/decide-operation.ts`,
-    find: '(this.#rare?.late ?? this.#transaction.late)?.(answer)',
-    replace: 'this.#rare?.late?.(answer)',
+    file: `${L}stores/sharded/sharded-store.ts`,
+    find: 'transaction, choices, giveBack)',
+    replace: 'transaction, choices)',
     test: {
       file: `${T}redis/shards.test.ts`,
       name: 'what a second shard takes too late is given back',

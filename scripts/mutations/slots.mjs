@@ -35,8 +35,8 @@ export const slots = [
   {
     name: 'a part of a request that comes too late is kept',
     file: `${L}stores/redis/redis-store.ts`,
-    find: 'late: (answer) => this.#giveBack(answer)',
-    replace: 'late: () => {}',
+    find: 'withParts(transaction, { late })',
+    replace: 'withParts(transaction, {})',
     test: {
       file: `${T}redis/node-breakers.test.ts`,
       name: 'while one node of a cluster hangs what a row takes too late, when its node goes on, is given back',
