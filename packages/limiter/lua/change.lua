@@ -3,7 +3,7 @@
 -- KEYS     of a change the row and what it keeps beside; of all others the one key.
 -- ARGV     where the operation says: the hold's id; the record's owner, life, fingerprint and answer; the
 --          instance's id; a new key's kind and value. Items are in the stream.
--- reply    a letter for the operation; one for its row: v and its numbers (one for each item, or one), or nothing (-).
+-- returns  a letter for the operation; one for its row: v and its numbers (one for each item, or one), or nothing (-).
 
 -- What is leased out of a window or a log stays charged, whatever is given back: somebody may spend it yet.
 local function keepLeased(w, limit, beside)

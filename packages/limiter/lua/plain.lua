@@ -4,7 +4,7 @@
 -- KEYS     of each transaction its rows: buckets keep nothing beside.
 -- ARGV     1: the operations, from stream[OPERATIONS_AT] on: their HEAD numbers, then the pairs, which start at stream[at].
 -- returns  all that was answered (start.lua). A row of a transaction here is as it was found (n, or s with sums of
---          refunds), or nothing (-). An operation that failed is x, and its rows are nothing.
+--          refunds), or nothing (-). An operation that failed is x, and its rows have no text (-).
 --
 -- Of limit j of a transaction: out[o + j] is its next TAT, or -1; fractions[o + j] its fraction. Of rule i:
 -- opened[i] are the row's numbers, sumsText[i] the text that follows them; false if there is no row yet.

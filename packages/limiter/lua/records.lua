@@ -1,7 +1,7 @@
 -- Idempotency records.
 -- KEYS     a record's, which is handed in.
 -- ARGV     the request's fingerprint, which is handed in.
--- reply    4 on: a record that is replayed. The letter of its operation is returned.
+-- returns  4 on: a record that is replayed. The letter of its operation is returned.
 
 -- The text of a record or of a claim; false if it has ended, or was written by a clock that has since stepped back.
 -- A claim: its end, a question mark, its owner. A record: its end, the fingerprint of the request, the answer.

@@ -1,7 +1,7 @@
 -- How rows are read and written.
 -- KEYS     the row's, which is handed in, and those of what it keeps beside (side-keys.lua).
 -- ARGV     2 on: the rule's numbers and the names of its columns, as start.lua has read them.
--- reply    nothing: the callers answer.
+-- returns  nothing: the callers answer.
 --
 -- Rows as they are kept in Redis: one string for all limits of one rule and one subject value,
 --   1t60000000=10,f3600000000;-  then doubles: expires, birth, last, taken, and each column's numbers.

@@ -1,7 +1,7 @@
 -- What logs and holds keep beside their row, each under a key of its own with the row's tag.
 -- KEYS     after the row's key: one for each limit that is a log or a concurrency limit, in order.
 -- ARGV     nothing of its own.
--- reply    nothing: the callers answer. A row that is started anew makes the time in the reply negative.
+-- returns  nothing: the callers answer. A row that is started anew makes the time in the reply negative.
 --
 -- A log is a list of packed (stamp, cost), read in pieces. Reading past its end returns a huge cost, so
 -- that every search stops, also where a log has lost its row, or a row its log.

@@ -2,7 +2,7 @@
 -- KEYS     of a transaction its record if it has one; then of each rule the row and what it keeps beside.
 -- ARGV     the hold's id, the request's fingerprint and its description, where the operation says; reports and
 --          pairs are in the stream.
--- reply    a letter for the operation; of each row v and its text: of a transaction what was ever taken from it and
+-- returns  a letter for the operation; of each row v and its text: of a transaction what was ever taken from it and
 --          the verdicts, of a lease its LEASE_REPLY_WIDTH numbers and the verdicts. Nothing (-) for a row of a
 --          transaction that its record answers, and of a lease that needs other calendar bounds.
 --

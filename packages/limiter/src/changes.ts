@@ -1,7 +1,7 @@
 /**
  * Every change of counters but a decision: giving back, granting, settling, resetting, renewing, releasing. Each answers
  * what was changed, `not_done` if certainly nothing was, or `unknown` if the store did not say: then it may have
- * been done and must not be tried again.
+ * been done, and must not be tried again unless it does the same when it is done twice (a reset, a renewal, a release).
  */
 import type { Decider } from './decider.js'
 import { badRequest } from './errors.js'

@@ -37,7 +37,9 @@ export class Decider {
   /** Scopes stay known when the rules forget them: a change of rules must not turn good requests into bad ones. */
   readonly #scopes: Set<string>
   readonly #clock: Clock
-  /** By when the store must answer; nothing where it answers at once. */
+  /** By when the store must answer what it is asked now; infinite if it answers at once. */
+  readonly #deadline: () => number
+  /** The same for transactions; nothing if it answers at once. */
   readonly #timing: Pick<TransactionRest, 'deadline'>
   readonly #asked = new CheckedRequest()
   readonly #warnings = new WarningMemory()
@@ -53,7 +55,8 @@ export class Decider {
     this.store = store
     this.isSync = store.isSync === true
     this.#clock = clock
-    this.#timing = 'deadline' in store ? { deadline: () => store.deadline() } : {}
+    this.#deadline = 'deadline' in store ? () => store.deadline() : () => Number.POSITIVE_INFINITY
+    this.#timing = 'deadline' in store ? { deadline: this.#deadline } : {}
     this.#scopes = new Set()
     drain(this.use(rules))
   }
@@ -87,9 +90,7 @@ export class Decider {
 
   /** Now, and by when the store must have answered. */
   moment(): Moment {
-    const { store } = this
-    const deadline = 'deadline' in store ? store.deadline() : Number.POSITIVE_INFINITY
-    return { now: this.now(), deadline }
+    return { now: this.now(), deadline: this.#deadline() }
   }
 
   /** The checked request; good until the next one is read. */

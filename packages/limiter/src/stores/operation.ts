@@ -62,7 +62,10 @@ export type LimitOperation = Refund | Grant | Charge | Raise
 export type HoldOperation = Renew | Release
 export type Operation = LimitOperation | Reset | HoldOperation
 
-/** It certainly was not done, or the store did not say: then it may have been done, and must not be repeated. */
+/**
+ * It certainly was not done, or the store did not say: then it may have been done, and must not be repeated. A raise, a
+ * reset, a renewal and a release may be: done twice they do the same.
+ */
 export type NotConfirmed = 'not_done' | 'unknown'
 
 /** By how much something was changed, or that it was not. */

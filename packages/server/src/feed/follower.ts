@@ -133,13 +133,14 @@ export class Follower {
   async reached(revision: number, withinMs: number): Promise<void> {
     if (this.#state.head.revision >= revision) return
     void this.look()
-    let waiter: Waiter | undefined
-    const isReached = new Promise<void>((done) => {
-      waiter = { revision, done }
-      this.#waiters.add(waiter)
+    let done = () => {}
+    const isReached = new Promise<void>((resolve) => {
+      done = resolve
     })
+    const waiter = { revision, done }
+    this.#waiters.add(waiter)
     await within(withinMs, isReached)
-    this.#waiters.delete(waiter!)
+    this.#waiters.delete(waiter)
   }
 
   /** Looks at the source now; one look at a time, and another where it was asked for meanwhile. Never rejects. */

@@ -80,7 +80,7 @@ export class GuardedStore implements LeasingStore {
     const names = this.#inner.nodesOf(transaction)
     const refusal = this.#nodes.refuses(names, transaction)
     if (refusal !== null) return this.#local.decide(transaction, refusal)
-    // A request may be answered before each of these nodes was asked: probes that were not used are given back.
+    // A request may be answered before all of these nodes were asked; then another request may be the probe.
     return this.#ask(transaction).finally(() => this.#nodes.release(names, transaction))
   }
 

@@ -59,7 +59,7 @@ export abstract class ScriptOperation {
     return false
   }
 
-  /** Its rule, if it takes one token of it and asks for nothing else; most do. */
+  /** The layout of its only rule, if it takes one token and asks for nothing else; most do. Else null. */
   get simpleLayout(): RuleLayout | null {
     return null
   }

@@ -106,7 +106,7 @@ export class ArgumentWriter {
     this.#numbers = [scriptTime, 0]
   }
 
-  /** HEAD numbers; then `pairs` pairs follow. Places of texts are what `text` answers. */
+  /** HEAD numbers; then `pairs` pairs follow. `texts` fills in the places of texts. */
   begin(code: number, one: number, two: number, pairs: number): void {
     this.#last = this.#numbers.length
     this.#numbers.push(1, code, one, two, pairs)

@@ -51,7 +51,7 @@ export function wholeOf(transaction: Transaction): Transaction {
 /** `remaining` is what this shard has left and the others should have. What shards owe is added to what is used. */
 function sumUp({ rule, levels, shard, tried, first, cost }: ShardChoice, answer: Answer): void {
   const now = answer.decidedAt
-  // The retry is the earliest that a shard asked just now has named: the others are known too little. A shard that has
+  // The retry is the earliest that a shard asked just now has named: too little is known of the others. A shard that has
   // allowed another request since names none.
   const named = tried.map((each) => levels.deniedUntil(each)).filter((until) => until > now)
   const earliest = Math.min(...named)

@@ -7,7 +7,7 @@ import type { RuleSet } from '../../rules/rule-set.js'
 let lastId = 0
 
 export class ShardedRule {
-  /** Of this one only: a rule that is made anew may have other limits. */
+  /** No other object has it: a rule that is compiled again may have other limits. */
   readonly id = ++lastId
   readonly whole: CompiledRule
   /** How many shards there are. */
