@@ -182,7 +182,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^packages/limiter/src/[^/]+\\.ts$',
-        pathNot: '(create-limiter|index|redis|state|testing|transport)\\.ts$',
+        pathNot: '(create-limiter|index|redis|state|testing|transport|\\.test)\\.ts$',
       },
       to: { path: '^packages/limiter/src/stores/[^/]+/' },
     },

@@ -51,7 +51,11 @@ export class Instance {
     const time = this.#time()
     this.store = new LeasedStore({
       inner: new ShardedStore(new Wire(this, parts, time), {
-        timers: { now: time.steady, deadlineMs: DEADLINE_MS, deadline: time.deadline },
+        timers: {
+          now: () => time.steady(),
+          deadlineMs: DEADLINE_MS,
+          deadline: (at, missed) => time.deadline(at, missed),
+        },
         random: () => parts.random.next(),
       }),
       time,

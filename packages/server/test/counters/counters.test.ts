@@ -127,6 +127,7 @@ describe('a full store', () => {
     limiter.checkSync({ subject: { user: 'u1' } })
     await writer.write()
     limiter.checkSync({ subject: { user: 'u1' } })
+    // oxlint-disable-next-line typescript/unbound-method -- it is called on the writer's state
     const { exportChanges } = StoreState.prototype
     vi.spyOn(StoreState.prototype, 'exportChanges').mockImplementationOnce(function* (
       this: StoreState,
