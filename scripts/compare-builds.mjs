@@ -118,10 +118,10 @@ async function startRedis() {
 
 async function answers(port) {
   const socket = connect(port, '127.0.0.1')
-  const [isOpen] = await Promise.race([
-    once(socket, 'connect').then(() => [true]),
-    once(socket, 'error').then(() => [false]),
-  ])
+  const isOpen = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
   socket.destroy()
   return isOpen
 }
