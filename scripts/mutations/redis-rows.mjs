@@ -23,26 +23,6 @@ export const redisRows = [
     },
   },
   {
-    name: 'a bucket’s key goes before it is empty for a slower tier',
-    file: `${LUA}plain.lua`,
-    find: '      if limit.slowdown > 1 then t = slower(t, limit) end\n',
-    replace: '',
-    test: {
-      file: `${T}redis/rows.test.ts`,
-      name: 'a row of 100/min and undefined lives as long as a slower tier may find it used',
-    },
-  },
-  {
-    name: 'another row’s key goes before it is empty for a slower tier',
-    file: `${LUA}rows.lua`,
-    find: '    if limit.slowdown > 1 and empty > now then empty = slower(empty, limit) end\n',
-    replace: '',
-    test: {
-      file: `${T}redis/rows.test.ts`,
-      name: 'a row of 100/min and 1000 per 10s fixed lives as long as a slower tier may find it used',
-    },
-  },
-  {
     name: 'a row that a denial finds under slower rules goes too early',
     file: `${LUA}wide.lua`,
     find: '      if goesAt(rule, w, sides) + GRACE_US > w.expires then save(rule, KEYS[keysAt[i]], w, sides) end\n',
@@ -93,26 +73,6 @@ export const redisRows = [
     },
   },
   {
-    name: 'a row is born at its first write though a clock stepped back',
-    file: `${LUA}plain.lua`,
-    find: '  if now < numbers[BIRTH] then numbers[BIRTH] = now end\n',
-    replace: '',
-    test: {
-      file: `${T}redis/same-as-memory.test.ts`,
-      name: 'a limiter over Redis answers as one over memory does: a take after the clock stepped back is given back',
-    },
-  },
-  {
-    name: 'what a row keeps beside it lives for ever',
-    file: `${LUA}rows.lua`,
-    find: "    call('PEXPIRE', beside.key, life)\n",
-    replace: '',
-    test: {
-      file: `${T}redis/rows.test.ts`,
-      name: 'a row of 5 per 10s exact lives until it is empty, and a minute or two',
-    },
-  },
-  {
     name: 'a row that lost its log goes on with its sum',
     file: `${LUA}side-keys.lua`,
     find: '      if n == 0 then w.row[limit.at + 1] = 0 end\n',
@@ -140,16 +100,6 @@ export const redisRows = [
     test: {
       file: `${T}redis/same-as-memory.test.ts`,
       name: 'a limiter over Redis answers as one over memory does: a take after the clock stepped back is given back',
-    },
-  },
-  {
-    name: 'a grant in Redis leaves receipts as they were',
-    file: `${LUA}change.lua`,
-    find: '    if given > 0 then w.sums[j] = w.sums[j] + amount end\n',
-    replace: '',
-    test: {
-      file: `${T}redis/same-as-memory.test.ts`,
-      name: 'a limiter over Redis answers as one over memory does, whatever it is asked',
     },
   },
 ]
